@@ -1,0 +1,176 @@
+"""Channels: row-stochastic tables ``C[x, y] = p(y | x)``, held as logarithms.
+
+Correlation between two attributes, a local randomiser, and the redaction of one record are all
+channels; what the cascade of two channels tells about its input is a channel again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from seepage._numeric import (
+    FloatArray,
+    as_float_array,
+    check_conditional,
+    check_epsilon,
+    freeze,
+    log_zero_ok,
+)
+from seepage.errors import InvalidInputError
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """A row-stochastic table.
+
+    Parameters
+    ----------
+    log_matrix : array of float, shape (a, b)
+        ``ln p(y | x)``; −∞ where the probability is 0.
+
+    See Also
+    --------
+    Channel.from_matrix : from probabilities.
+    """
+
+    log_matrix: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "log_matrix", freeze(np.asarray(self.log_matrix, dtype=float)))
+        check_conditional(np.exp(self.log_matrix), "channel")
+
+    @classmethod
+    def from_matrix(cls, matrix: ArrayLike) -> Channel:
+        """Build from probabilities of shape (a, b) whose rows sum to 1.
+
+        Raises
+        ------
+        InvalidInputError
+            If the table is not row-stochastic.
+        """
+        return cls(log_zero_ok(check_conditional(matrix, "channel")))
+
+    @classmethod
+    def identity(cls, k: int) -> Channel:
+        """Return the channel on `k` values that releases its input."""
+        return cls(log_zero_ok(np.eye(check_size(k))))
+
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """Probabilities p(y | x), shape (a, b)."""
+        return freeze(np.exp(self.log_matrix))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of inputs and of outputs."""
+        return self.log_matrix.shape[0], self.log_matrix.shape[1]
+
+    @cached_property
+    def epsilon(self) -> float:
+        """Privacy parameter of the table: the largest ``ln p(y|x) − ln p(y|x')``; may be ∞."""
+        high = self.log_matrix.max(axis=0)
+        low = self.log_matrix.min(axis=0)
+        used = high > -np.inf  # an output that never happens tells nothing
+        return float((high[used] - low[used]).max(initial=0.0))
+
+    def then(self, other: Channel) -> Channel:
+        """Return the cascade: this channel, and `other` applied to its output.
+
+        Raises
+        ------
+        InvalidInputError
+            If `other` does not take this channel's outputs.
+        """
+        if self.shape[1] != other.shape[0]:
+            msg = f"expected a channel with {self.shape[1]} inputs, got {other.shape[0]}"
+            raise InvalidInputError(msg)
+        return Channel(_log_matmul(self.log_matrix, other.log_matrix))
+
+    def product(self, other: Channel) -> Channel:
+        """Return the independent pair of channels (Kronecker product of the tables)."""
+        left, right = self.log_matrix, other.log_matrix
+        joint = left[:, np.newaxis, :, np.newaxis] + right[np.newaxis, :, np.newaxis, :]
+        rows, columns = (i * j for i, j in zip(self.shape, other.shape, strict=True))
+        return Channel(joint.reshape(rows, columns))
+
+
+def _log_matmul(left: FloatArray, right: FloatArray) -> FloatArray:
+    """``ln(exp(left) @ exp(right))`` without underflow."""
+    top = right.max(axis=0)
+    shift = np.where(np.isfinite(top), top, 0.0)
+    finite = np.where(np.isfinite(right), right - shift, 0.0)
+    if finite.min(initial=0.0) > -600 and left[np.isfinite(left)].min(initial=0.0) > -600:
+        return log_zero_ok(np.exp(left) @ np.exp(right - shift)) + shift
+    result = np.empty((left.shape[0], right.shape[1]))
+    for x, row in enumerate(left):
+        terms = row[:, np.newaxis] + right
+        peak = terms.max(axis=0)
+        base = np.where(np.isfinite(peak), peak, 0.0)
+        result[x] = log_zero_ok(np.exp(terms - base).sum(axis=0)) + base
+    return result
+
+
+def check_size(k: int, name: str = "k") -> int:
+    """Return `k` as an int ≥ 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is not a whole number of at least 1.
+    """
+    if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or k < 1:
+        msg = f"expected {name} to be a whole number, 1 or more, got {k!r}"
+        raise InvalidInputError(msg)
+    return int(k)
+
+
+def randomized_response(k: int, epsilon: float) -> Channel:
+    """k-ary (generalised) randomised response.
+
+    Keeps the value with probability ``e^ε/(e^ε + k − 1)`` and reports each other value with
+    probability ``1/(e^ε + k − 1)``.
+
+    Parameters
+    ----------
+    k : int
+        Number of values, 1 or more.
+    epsilon : float
+        In [0, ∞].
+
+    Raises
+    ------
+    InvalidInputError
+        If a parameter is outside its range.
+    """
+    size = check_size(k)
+    e = float(check_epsilon(epsilon))
+    keep = -np.log1p((size - 1) * np.exp(-e))
+    table = np.full((size, size), keep - e)
+    np.fill_diagonal(table, keep)
+    return Channel(table)
+
+
+def lambda_response(k: int, retention: float) -> Channel:
+    """Randomised response P(λ): keep the value with probability λ, else draw uniformly.
+
+    ``P(λ) = λ·I + (1 − λ)/k``; λ = ``(e^ε − 1)/(e^ε + k − 1)`` gives ε.
+
+    Parameters
+    ----------
+    k : int
+        Number of values, 1 or more.
+    retention : float
+        λ in [0, 1]: the factor by which centred moments of the attribute shrink.
+    """
+    size = check_size(k)
+    value = as_float_array(retention, "retention")
+    if value.ndim or not 0 <= value <= 1:
+        msg = f"expected retention in [0, 1], got {retention!r}"
+        raise InvalidInputError(msg)
+    table = np.full((size, size), (1 - float(value)) / size)
+    np.fill_diagonal(table, float(value) + (1 - float(value)) / size)
+    return Channel(log_zero_ok(table))

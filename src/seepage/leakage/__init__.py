@@ -1,0 +1,1 @@
+"""How much a released attribute tells about a secret one."""
