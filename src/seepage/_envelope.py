@@ -6,9 +6,19 @@ precision when two rows are close. Its support function over events S,
     h(s) = max_S [G(S) − (1 + s)·G'(S)] = max over vertices of (gap − s·α),
 
 is convex in s and costs one pass over the outcomes, without sorting. Small tables are solved by
-sorting every pair. Large tables start from curves found by alternating maximisation and are then
-certified: a direction s is evaluated for all pairs that may still matter, and between two evaluated
-directions the chord bounds a pair's h from above, so most pairs drop out after a few directions.
+asking for the best corner in the direction of every edge, until no edge can be improved. Large
+tables start from curves found by alternating maximisation and are then certified: a direction s is
+evaluated for all pairs that may still matter, and between two evaluated directions the chord bounds
+a pair's h from above, so most pairs drop out after a few directions.
+
+Only s ≥ 0 is searched, the part of the curve that rises: swapping the rows of a pair reflects its
+curve, so the other half of the envelope is the mirror image.
+
+What may be left out. Say every curve satisfies ``h(s) ≤ max over hull vertices of
+((1 + c)·gap − s·α)`` for all s ≥ 0. At the ratio 1 + s* that a left-out curve attains at some ε,
+``s*/t = h(s*) ≤ (1 + c)·gap − s*·α`` for one vertex, so that vertex has
+``s = gap/(α + 1/t) ≥ s*/(1 + c)``: the leakage ln(1 + s) is short by at most c in relative terms,
+and by at most c nats. So `c` is a tolerance plus an allowance for rounding.
 """
 
 from __future__ import annotations
@@ -19,8 +29,11 @@ import numpy as np
 
 from seepage._numeric import BoolArray, FloatArray, IntArray, log_ratio
 
-SORT_LIMIT = 300_000
-"""Up to this many numbers (ordered pairs × outcomes), sorting every pair is the fastest way."""
+SMALL = 250_000
+"""Up to this many numbers (rows² × outcomes), evaluating all pairs each time is the fastest way."""
+
+ROUNDING = 1e-14
+"""Relative allowance for the rounding of gaps and of their sums."""
 
 _BLOCK = 1 << 18  # numbers per block of gathered rows; three such arrays stay in the cache
 
@@ -65,6 +78,8 @@ def sorted_curves(G: FloatArray, H: FloatArray) -> tuple[FloatArray, FloatArray,
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = G / H
+        if np.isinf(ratio[H > 0]).any():  # subnormal numbers: keep their order
+            ratio = np.sqrt(G) / np.sqrt(H)
     ratio = np.where(H > 0, ratio, np.where(G > 0, np.inf, -1.0))
     order = np.argsort(-ratio, axis=1, kind="stable")
     sorted_h = np.take_along_axis(H, order, axis=1)
@@ -73,6 +88,22 @@ def sorted_curves(G: FloatArray, H: FloatArray) -> tuple[FloatArray, FloatArray,
     np.cumsum(sorted_h, axis=1, out=alpha[:, 1:])
     np.cumsum(np.take_along_axis(G, order, axis=1) - sorted_h, axis=1, out=gap[:, 1:])
     return alpha, gap, order
+
+
+def _clipped_curves(
+    P: FloatArray, xs: IntArray, ys: IntArray
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """`sorted_curves` of pairs of rows, within 0 ≤ α ≤ α + gap ≤ 1 in spite of rounding."""
+    alpha, gap, order = sorted_curves(P[xs], P[ys])
+    alpha = np.minimum(alpha, 1.0)
+    return alpha, np.clip(gap, 0.0, 1.0 - alpha), order
+
+
+def _event(outcomes: IntArray, alternative: FloatArray) -> BoolArray:
+    """The given outcomes, without those that the alternative never has."""
+    event = np.zeros(alternative.size, dtype=bool)
+    event[outcomes] = True
+    return event & (alternative > 0)
 
 
 def upper_hull(alpha: FloatArray, gap: FloatArray) -> IntArray:
@@ -92,19 +123,27 @@ def upper_hull(alpha: FloatArray, gap: FloatArray) -> IntArray:
             continue
         while len(kept) > 1:
             a, b = kept[-2], kept[-1]
-            if (xs[b] - xs[a]) * (y - ys[a]) < (x - xs[a]) * (ys[b] - ys[a]):
+            if _turns_right(xs[b] - xs[a], ys[b] - ys[a], x - xs[a], y - ys[a]):
                 break
             kept.pop()
         kept.append(i)
     return order[kept]
 
 
+def _turns_right(dx: float, dy: float, ex: float, ey: float) -> bool:
+    """Whether slope dy/dx exceeds ey/ex (dx, ex > 0)."""
+    left, right = dx * ey, ex * dy
+    if abs(left) < 1e-290 and abs(right) < 1e-290:
+        from fractions import Fraction
+
+        return Fraction(dx) * Fraction(ey) < Fraction(ex) * Fraction(dy)
+    return left < right
+
+
 def hull_of_pairs(P: FloatArray, xs: IntArray, ys: IntArray) -> Hull:
     """Hull of the union of the curves of the given ordered pairs of rows, by sorting."""
     b = P.shape[1]
-    alpha, gap, order = sorted_curves(P[xs], P[ys])
-    alpha, gap = np.minimum(alpha, 1.0), np.maximum(gap, 0.0)
-    gap = np.minimum(gap, 1.0 - alpha)
+    alpha, gap, order = _clipped_curves(P, xs, ys)
     points_alpha = np.concatenate(([0.0], alpha[:, 1:].ravel(), [1.0]))
     points_gap = np.concatenate(([0.0], gap[:, 1:].ravel(), [0.0]))
     points_gap[points_alpha >= 1.0] = 0.0
@@ -117,8 +156,7 @@ def hull_of_pairs(P: FloatArray, xs: IntArray, ys: IntArray) -> Hull:
             continue
         pair, size = divmod(index - 1, b)
         pairs[row] = xs[pair], ys[pair]
-        chosen = order[pair, : size + 1]
-        events[row, chosen[P[xs[pair], chosen] > 0]] = True
+        events[row] = _event(order[pair, : size + 1], P[xs[pair]])
     return Hull(points_alpha[kept], points_gap[kept], pairs, events)
 
 
@@ -135,32 +173,169 @@ def envelope(P: FloatArray, tolerance: float = 0.0) -> Hull:
     Returns
     -------
     Hull
-        Exact when `tolerance` is 0 (to rounding: a few units in the last place of the leakage).
+        Exact when `tolerance` is 0 (to rounding: a relative 1e-14 of the leakage).
     """
-    distinct, first = np.unique(P, axis=0, return_index=True)
-    if len(distinct) == 1:
-        none = np.zeros(0, dtype=np.int64)
-        return hull_of_pairs(P, none, none)
+    distinct, first = _distinct_rows(P)
     a, b = distinct.shape
-    if a * (a - 1) * b <= SORT_LIMIT:
-        xs, ys = np.nonzero(~np.eye(a, dtype=bool))
+    slack = 0.0
+    top = max_finite_ratio(distinct) - 1.0
+    if a == 1:
+        xs = ys = np.zeros(0, dtype=np.int64)
+    elif not np.isfinite(top):
+        xs, ys = _pairs_by_sorting(distinct)
+    elif a * a * b <= SMALL:
+        xs, ys = _Small(distinct).edges(top)
     else:
-        search = _Search(distinct, tolerance)
-        xs, ys = search.run()
-    hull = hull_of_pairs(distinct, xs, ys)
+        xs, ys = _Search(distinct, tolerance).run()
+        slack = tolerance
+    # Slopes below 1 need no search of their own: swapping a pair reflects its curve.
+    hull = hull_of_pairs(distinct, np.concatenate((xs, ys)), np.concatenate((ys, xs)))
     original = np.where(hull.pairs < 0, -1, first[hull.pairs])
-    slack = tolerance if a * (a - 1) * b > SORT_LIMIT else 0.0
     return Hull(hull.alpha, hull.gap, original, hull.events, slack)
+
+
+def best_event(P: FloatArray, epsilon: float) -> tuple[float, float, tuple[int, int], BoolArray]:
+    """Largest leakage at one ε over all ordered pairs of rows and all events.
+
+    Dinkelbach's iteration on s = gap/(1/t + α), which is ratio − 1, so that nothing cancels for
+    small ε. A pair whose h(s) does not exceed s/t cannot improve on it.
+
+    Returns
+    -------
+    alpha, gap : float
+        Of the best event.
+    pair : (int, int)
+        Rows (x, x'); (−1, −1) when no pair leaks.
+    event : array of bool, shape (b,)
+    """
+    distinct, first = _distinct_rows(P)
+    a, b = distinct.shape
+    if a == 1 or epsilon == 0:
+        return 0.0, 0.0, (-1, -1), np.zeros(P.shape[1], dtype=bool)
+    top = max_finite_ratio(distinct) - 1.0
+    if not np.isfinite(top):
+        xs, ys = _pairs_by_sorting(distinct)
+    elif a * a * b <= SMALL:
+        xs, ys = _Small(distinct).best(epsilon)
+    else:
+        xs, ys = _best_pairs(distinct, epsilon, top)
+    alpha, gap, order = _clipped_curves(distinct, xs, ys)
+    values = log_ratio(alpha, gap, np.array(epsilon))
+    index, size = divmod(int(values.argmax()), b + 1)
+    if not values[index, size] > 0:
+        return 0.0, 0.0, (-1, -1), np.zeros(b, dtype=bool)
+    x, y = int(xs[index]), int(ys[index])
+    event = _event(order[index, :size], distinct[x])
+    return float(alpha[index, size]), float(gap[index, size]), (int(first[x]), int(first[y])), event
+
+
+def _distinct_rows(P: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Different rows and where each one is first found, in that order."""
+    seen: dict[bytes, int] = {}
+    for index, row in enumerate(P + 0.0):  # −0 becomes 0
+        seen.setdefault(row.tobytes(), index)
+    first = np.fromiter(seen.values(), dtype=np.int64, count=len(seen))
+    return P[first], first
+
+
+def max_finite_ratio(P: FloatArray) -> float:
+    """Largest P[x, i]/P[x', i] over cells with P[x', i] > 0; at least 1, ∞ if out of range."""
+    high = P.max(axis=0)
+    low = np.where(P > 0, P, np.inf).min(axis=0)
+    used = high > 0
+    with np.errstate(over="ignore"):
+        return float((high[used] / low[used]).max(initial=1.0))
+
+
+def _pairs_by_sorting(P: FloatArray) -> tuple[IntArray, IntArray]:
+    """Pairs that make the envelope, by sorting every pair: slow, without any condition on P."""
+    a, b = P.shape
+    step = max(1, _BLOCK // b)
+    found: set[tuple[int, int]] = set()
+    for start in range(0, a * a, step):
+        xs, ys = np.divmod(np.arange(start, min(start + step, a * a)), a)
+        found |= _named(hull_of_pairs(P, xs[xs != ys], ys[xs != ys]))
+    return _columns(found)
+
+
+def _named(hull: Hull) -> set[tuple[int, int]]:
+    return {(x, y) for x, y in hull.pairs.tolist() if x >= 0}
+
+
+def _columns(pairs: set[tuple[int, int]]) -> tuple[IntArray, IntArray]:
+    table = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
+
+
+class _Small:
+    """Corners of the envelope of a small table: every direction is evaluated for all pairs."""
+
+    def __init__(self, P: FloatArray) -> None:
+        self.P = P
+        self.difference = P[:, np.newaxis, :] - P[np.newaxis, :, :]
+        self.buffer = np.empty_like(self.difference)
+        self.found: set[tuple[int, int]] = set()
+
+    def corner(self, s: float) -> tuple[float, float]:
+        """The point (α, gap) farthest in direction s."""
+        scaled = s * self.P
+        np.subtract(self.difference, scaled, out=self.buffer)
+        np.maximum(self.buffer, 0.0, out=self.buffer)
+        h = self.buffer.sum(axis=2)
+        x, y = divmod(int(h.argmax()), len(h))
+        event = self.difference[x, y] > scaled[y]
+        self.found.add((x, y))
+        return float(self.P[y] @ event), float(self.difference[x, y] @ event)
+
+    def proof(self) -> tuple[float, float]:
+        """The corner at α = 0: the largest mass that one row does not share with another."""
+        mass = self.P @ (self.P == 0).T.astype(np.float64)
+        x, y = divmod(int(mass.argmax()), len(mass))
+        if mass[x, y] > 0:
+            self.found.add((x, y))
+        return 0.0, float(mass[x, y])
+
+    def edges(self, top: float) -> tuple[IntArray, IntArray]:
+        """Pairs that make the envelope."""
+        stack = [(self.proof(), self.corner(0.0))]
+        while stack:
+            left, right = stack.pop()
+            width, rise = right[0] - left[0], right[1] - left[1]
+            if width <= 0 or rise <= 0:
+                continue
+            # Save by rounding, no edge is steeper than the largest finite ratio, nor than the
+            # line from the origin.
+            s = min(rise / width, top, left[1] / left[0] if left[0] else np.inf)
+            level = max((1 + ROUNDING) * gap - s * alpha for alpha, gap in (left, right))
+            new = self.corner(s)
+            if left[0] < new[0] < right[0] and new[1] - s * new[0] > level:
+                stack += [(left, new), (new, right)]
+        return _columns({pair for pair in self.found if pair[0] != pair[1]})
+
+    def best(self, epsilon: float) -> tuple[IntArray, IntArray]:
+        """Pairs of which one attains the largest leakage at `epsilon`."""
+        points = [self.proof(), self.corner(0.0)]
+        score, s = -np.inf, 0.0
+        while True:
+            new_score, s, _, _ = _score(np.array(points)[:, 0], np.array(points)[:, 1], epsilon)
+            if not new_score > score or not np.isfinite(s):
+                return _columns({pair for pair in self.found if pair[0] != pair[1]})
+            score = new_score
+            points.append(self.corner(s))
 
 
 def support(P: FloatArray, xs: IntArray, ys: IntArray, s: float) -> FloatArray:
     """h(s) of the given ordered pairs: Σ_i max(0, P[x, i] − (1 + s)·P[y, i])."""
     result = np.empty(xs.size)
-    scaled = (1.0 + s) * P
+    # With 1 + s rounded, an error of P·1e-16 would remain: too much where rows are close.
+    sheared = s < 0.25
+    scaled = s * P if sheared else (1.0 + s) * P
     step = max(1, _BLOCK // P.shape[1])
     for start in range(0, xs.size, step):
         block = slice(start, start + step)
         difference = P[xs[block]]
+        if sheared:
+            difference -= P[ys[block]]
         difference -= scaled[ys[block]]
         np.maximum(difference, 0.0, out=difference)
         difference.sum(axis=1, out=result[block])
@@ -172,23 +347,30 @@ def support_all(P: FloatArray, s: float) -> tuple[FloatArray, float]:
 
     For rows that sum to 1, Σ max(0, G − r·G') = (Σ|G − r·G'| + 1 − r)/2: a city-block distance.
     """
+    r = 1.0 + s
+    # Summing b terms of total 1 + r in any order errs by less than (b + 32) units of 1.2e-16.
+    error = 0.6e-16 * (P.shape[1] + 32) * (1 + r)
+    if error > 1e-7:
+        xs, ys = np.divmod(np.arange(len(P) ** 2), len(P))
+        return support(P, xs, ys, s).reshape(len(P), len(P)), 0.0
     from scipy.spatial.distance import cdist
 
-    r = 1.0 + s
     sums = P.sum(axis=1)
-    distance = cdist(P, r * P, "cityblock")
-    h = (distance + sums[:, np.newaxis] - r * sums[np.newaxis, :]) / 2
-    np.fill_diagonal(h, 0.0)
-    return h, 4e-16 * (1 + r) * (4 + np.sqrt(P.shape[1]))
+    h = cdist(P, r * P, "cityblock")
+    h += sums[:, np.newaxis]
+    h -= r * sums[np.newaxis, :]
+    h /= 2
+    np.fill_diagonal(h, -np.inf)
+    return h, error
 
 
-def max_finite_ratio(P: FloatArray) -> float:
-    """Largest P[x, i]/P[x', i] over cells with P[x', i] > 0; at least 1."""
-    high = P.max(axis=0)
-    low = np.where(P > 0, P, np.inf).min(axis=0)
-    used = high > 0
-    with np.errstate(over="ignore"):
-        return float(max(1.0, (high[used] / low[used]).max(initial=1.0)))
+def unshared_mass(P: FloatArray) -> FloatArray:
+    """Σ of P[x, i] over outcomes with P[x', i] = 0, for all pairs, rounded up; shape (a, a)."""
+    zero = P == 0
+    if not zero.any():
+        return np.zeros((len(P), len(P)))
+    mass = P @ zero.T.astype(np.float64)
+    return np.asarray(mass * (1 + 1.2e-16 * (P.shape[1] + 8)))
 
 
 class _Search:
@@ -197,76 +379,63 @@ class _Search:
     def __init__(self, P: FloatArray, tolerance: float) -> None:
         self.P = P
         self.a = len(P)
-        self.tolerance = tolerance
+        self.scale = 1.0 + tolerance + ROUNDING
         self.found: set[tuple[int, int]] = set()
         self.alpha = np.array([0.0])
-        self.gap = np.array([0.0])
-        self.passes = 0.0
+        self.gap = np.array([0.0])  # of the hull found so far; it counts as scale × gap
 
     def run(self) -> tuple[IntArray, IntArray]:
         P = self.P
-        tv, error = support_all(P, 0.0)
-        zero_mass = P @ (P == 0).T.astype(np.float64)
-        np.fill_diagonal(zero_mass, 0.0)
+        h, error = support_all(P, 0.0)
+        low = h.ravel() + error
+        high = unshared_mass(P).ravel()
         top = max_finite_ratio(P) - 1.0
-        starts = starting_pairs(P, tv, zero_mass)
-        self._add(*alternate(P, starts, np.geomspace(1.0, 1.0 + min(top, 1e9), 24)))
-        self._raise_to(tv + error, 0.0, None)
-        self._raise_to(zero_mass, top, None)
+        self._add(
+            *alternate(
+                P, starting_pairs(P, [h, high], 24), np.geomspace(1.0, 1.0 + min(top, 1e9), 24)
+            )
+        )
         flat = np.arange(self.a * self.a)
-        self._descend(flat, 0.0, (tv + error).ravel(), top, zero_mass.ravel())
-        # Slopes below 1 need no search of their own: swapping a pair reflects its curve.
-        pairs = np.array(sorted(self.found | {(y, x) for x, y in self.found}), dtype=np.int64)
-        return pairs[:, 0], pairs[:, 1]
+        self._raise_to(low, 0.0, flat)
+        self._raise_to(high, top, flat)
+        self._descend(flat, 0.0, low, top, high)
+        return _columns(self.found)
 
     def _add(self, xs: IntArray, ys: IntArray) -> None:
         new = {(x, y) for x, y in zip(xs.tolist(), ys.tolist(), strict=True) if x != y}
         new -= self.found
         if not new:
             return
-        rows = np.array(sorted(new), dtype=np.int64)
-        hull = hull_of_pairs(self.P, rows[:, 0], rows[:, 1])
-        self.found |= {(int(x), int(y)) for x, y in hull.pairs if x >= 0}
+        hull = hull_of_pairs(self.P, *_columns(new))
+        self.found |= _named(hull)
         alpha = np.concatenate((self.alpha, hull.alpha))
         gap = np.concatenate((self.gap, hull.gap))
         kept = upper_hull(alpha, gap)
         kept = kept[: int(np.argmax(gap[kept])) + 1]
         self.alpha, self.gap = alpha[kept], gap[kept]
 
-    def _level(self, s: FloatArray | float) -> FloatArray:
-        """Support function of the hull found so far."""
-        values = self.gap - np.multiply.outer(np.asarray(s), self.alpha)
-        return np.asarray(values.max(axis=-1))
+    def _level(self, s: float) -> float:
+        """How large h(s) may be without consequence."""
+        return float((self.scale * self.gap - s * self.alpha).max())
 
-    def _slopes(self) -> FloatArray:
-        """Slopes of the edges, descending."""
-        return np.diff(self.gap) / np.diff(self.alpha)
-
-    def _margin(self, s: FloatArray | float) -> FloatArray:
-        """How far h may exceed the level unnoticed: `tolerance` nats and rounding."""
-        # At slope r = 1 + s the leakage moves by t·dh/(1 + t·p) ≤ dh/p, and p ≥ h.
-        return np.asarray(self._level(s) * (self.tolerance + 1e-15))
-
-    def _raise_to(self, h: FloatArray, s: float, live: IntArray | None) -> None:
-        """Add the pairs whose h(s) exceeds the level, largest first, until none does."""
-        flat = h.ravel()
-        index = np.arange(flat.size) if live is None else live
+    def _raise_to(self, bound: FloatArray, s: float, live: IntArray) -> None:
+        """Add pairs until h(s) of none of `live` exceeds the level; `bound` is at least h(s)."""
+        bound = bound.copy()
         while True:
-            level = float(self._level(s)) + float(self._margin(s))
-            above = np.flatnonzero(flat > level)
+            level = self._level(s)
+            above = np.flatnonzero(bound > level)
             if above.size == 0:
                 return
-            above = above[np.argsort(-flat[above], kind="stable")[:4096]]
-            xs, ys = np.divmod(index[above], self.a)
-            exact = support(self.P, xs, ys, s)
-            flat = flat.copy()
-            flat[above] = exact  # replaces the bound that carries a rounding allowance
-            better = above[exact > level]
-            if better.size:
-                best = better[np.argsort(-flat[better], kind="stable")[:16]]
-                self._add(*np.divmod(index[best], self.a))
-                if float(self._level(s)) + float(self._margin(s)) <= level:
-                    return
+            above = above[np.argsort(-bound[above], kind="stable")[:4096]]
+            xs, ys = np.divmod(live[above], self.a)
+            h = support(self.P, xs, ys, s)
+            bound[above] = h
+            best = np.argsort(-h, kind="stable")[:16]
+            best = best[h[best] > level]
+            self._add(xs[best], ys[best])
+            if best.size and self._level(s) <= level:
+                # The best of these is in the hull: what the others are above it is rounding.
+                bound[above] = -np.inf
 
     def _descend(
         self, live: IntArray, low: float, h_low: FloatArray, high: float, h_high: FloatArray
@@ -275,66 +444,64 @@ class _Search:
         stack = [(live, low, h_low, high, h_high)]
         while stack:
             live, low, h_low, high, h_high = stack.pop()
-            slopes = self._slopes()
-            inside = np.sort(slopes[(slopes > low) & (slopes < high)])
+            # Kink i of the level: to its right, vertex i is the active one.
+            kinks = self.scale * np.diff(self.gap) / np.diff(self.alpha)
+            inside = np.flatnonzero((kinks > low) & (kinks < high))[::-1]
             if inside.size == 0 or live.size == 0:
                 continue
-            alive = self._alive(inside, low, h_low, high, h_high)
+            alive = self._alive(kinks, inside, (low, high), (h_low, h_high))
             live, h_low, h_high = live[alive], h_low[alive], h_high[alive]
             if live.size == 0:
                 continue
-            s = float(inside[inside.size // 2])
+            s = float(kinks[inside[inside.size // 2]])
             h = self._evaluate(live, s)
             self._raise_to(h, s, live)
             stack.append((live, low, h_low, s, h))
             stack.append((live, s, h, high, h_high))
 
     def _alive(
-        self, inside: FloatArray, low: float, h_low: FloatArray, high: float, h_high: FloatArray
+        self,
+        kinks: FloatArray,
+        inside: IntArray,
+        ends: tuple[float, float],
+        h: tuple[FloatArray, FloatArray],
     ) -> BoolArray:
         """Which pairs' chords rise above the level somewhere between low and high.
 
         The level is convex and the chord linear, so the largest excess lies at a kink of the level,
         the one where the level's slope passes the chord's.
         """
-        width = high - low
-        chord_slope = (h_high - h_low) / width
-        after = np.append(inside, high)
-        middle = (inside + after[1:]) / 2
-        level = self._level(inside)
-        margin = self._margin(inside)
-        right_slope = -self.alpha[
-            np.argmax(self.gap - np.multiply.outer(middle, self.alpha), axis=1)
-        ]
-        kink = np.minimum(np.searchsorted(right_slope, chord_slope), inside.size - 1)
-        weight = (inside - low) / width
-        chord = h_low * (1 - weight[kink]) + h_high * weight[kink]
-        return np.asarray(chord > level[kink] + margin[kink])
+        (low, high), (h_low, h_high) = ends, h
+        slope = (h_high - h_low) / (high - low)
+        s = kinks[inside]
+        level = self.scale * self.gap[inside] - s * self.alpha[inside]
+        kink = np.minimum(np.searchsorted(-self.alpha[inside], slope), inside.size - 1)
+        weight = ((s - low) / (high - low))[kink]
+        return np.asarray(h_low * (1 - weight) + h_high * weight > level[kink])
 
     def _evaluate(self, live: IntArray, s: float) -> FloatArray:
-        self.passes += live.size / self.a**2
+        """An upper bound of h(s) that is off by rounding only."""
         if live.size > 0.3 * self.a**2:
             h, error = support_all(self.P, s)
             return np.asarray(h.ravel()[live] + error)
-        xs, ys = np.divmod(live, self.a)
-        return support(self.P, xs, ys, s)
+        return support(self.P, *np.divmod(live, self.a), s)
 
 
-def starting_pairs(P: FloatArray, tv: FloatArray, zero_mass: FloatArray) -> IntArray:
-    """Promising ordered pairs: the extremes of every outcome, of distance and of unshared mass."""
-    a, b = P.shape
+def starting_pairs(P: FloatArray, tables: list[FloatArray], count: int) -> IntArray:
+    """Promising ordered pairs: extremes of the outcomes, and largest entries of (a, a) tables."""
+    a = len(P)
     columns = np.stack((P.argmax(axis=0), P.argmin(axis=0)), axis=1)
-    if b > 64:
-        low = np.maximum(P.min(axis=0), 1e-300)
-        columns = columns[np.argsort(-P.max(axis=0) / low, kind="stable")[:64]]
-    far = [np.argpartition(-table.ravel(), min(32, a * a - 1))[:32] for table in (tv, zero_mass)]
-    flat = np.stack(np.divmod(np.concatenate(far), a), axis=1)
-    pairs = np.concatenate((columns, flat))
+    low = np.maximum(P.min(axis=0), 1e-300)
+    columns = columns[np.argsort(-P.max(axis=0) / low, kind="stable")[:count]]
+    n = min(count // 2, a * a)
+    flat = [np.argpartition(-table.ravel(), n - 1)[:n] for table in tables]
+    far = np.stack(np.divmod(np.concatenate(flat), a), axis=1)
+    pairs = np.concatenate((columns, far))
     return np.asarray(pairs[pairs[:, 0] != pairs[:, 1]])
 
 
 def alternate(
-    P: FloatArray, pairs: IntArray, slopes: FloatArray, rounds: int = 3
+    P: FloatArray, pairs: IntArray, slopes: FloatArray, rounds: int = 2
 ) -> tuple[IntArray, IntArray]:
     """Improve pairs by turns: the best event of a pair, then the best pair of that event.
 
@@ -351,94 +518,77 @@ def alternate(
     xs, ys : arrays of int
         Pairs, without repetition.
     """
-    x, y = (np.repeat(pairs[:, i], slopes.size) for i in (0, 1))
-    r = np.tile(slopes, len(pairs))
+    a = len(P)
+    pairs = np.unique(pairs, axis=0)
+    codes = (np.arange(slopes.size)[:, np.newaxis] * a + pairs[:, 0]) * a + pairs[:, 1]
+    codes = codes.ravel()
     for _ in range(rounds):
-        key = np.unique(np.stack((x, y)), axis=1)
-        events = (P[x] > r[:, np.newaxis] * P[y]).astype(np.float64)
+        direction, pair = np.divmod(codes, a * a)
+        x, y = np.divmod(pair, a)
+        events = (P[x] > slopes[direction, np.newaxis] * P[y]).astype(np.float64)
         mass = events @ P.T
-        x, y = mass.argmax(axis=1), mass.argmin(axis=1)
-        code = np.unique(np.stack((x, y, np.searchsorted(slopes, r))), axis=1)
-        x, y, r = code[0], code[1], slopes[code[2]]
-        if key.shape == np.unique(np.stack((x, y)), axis=1).shape and np.array_equal(
-            key, np.unique(np.stack((x, y)), axis=1)
-        ):
+        better = np.unique((direction * a + mass.argmax(axis=1)) * a + mass.argmin(axis=1))
+        if np.array_equal(better, codes):
             break
-    final = np.unique(np.stack((x, y)), axis=1)
-    return final[0], final[1]
+        codes = better
+    xs, ys = np.divmod(np.unique(codes % (a * a)), a)
+    return xs, ys
 
 
-def best_event(P: FloatArray, epsilon: float) -> tuple[float, float, tuple[int, int], BoolArray]:
-    """Largest leakage at one ε over all ordered pairs of rows and all events.
-
-    Dinkelbach's iteration on s = gap/(1 + t·α), which is (ratio − 1)/t, so that nothing
-    cancels for small ε. A pair whose h(1 + t·s) does not exceed s cannot improve on it.
-
-    Returns
-    -------
-    alpha, gap : float
-        Of the best event.
-    pair : (int, int)
-        Rows (x, x'); (−1, −1) when no pair leaks.
-    event : array of bool, shape (b,)
-    """
-    distinct, first = np.unique(P, axis=0, return_index=True)
-    a, b = distinct.shape
-    if a == 1 or epsilon == 0:
-        return 0.0, 0.0, (-1, -1), np.zeros(P.shape[1], dtype=bool)
-    if a * (a - 1) * b <= SORT_LIMIT:
-        xs, ys = np.nonzero(~np.eye(a, dtype=bool))
-    else:
-        xs, ys = _best_pairs(distinct, epsilon)
-    hull = hull_of_pairs(distinct, xs, ys)
-    best = int(np.argmax(log_ratio(hull.alpha, hull.gap, np.array(epsilon))))
-    x, y = hull.pairs[best]
-    pair = (int(first[x]), int(first[y])) if x >= 0 else (-1, -1)
-    return float(hull.alpha[best]), float(hull.gap[best]), pair, hull.events[best]
-
-
-def _best_pairs(P: FloatArray, epsilon: float) -> tuple[IntArray, IntArray]:
+def _best_pairs(P: FloatArray, epsilon: float, top: float) -> tuple[IntArray, IntArray]:
     """Candidate pairs, among them one that attains the largest leakage at `epsilon`."""
     a = len(P)
-    zero_mass = P @ (P == 0).T.astype(np.float64)
-    np.fill_diagonal(zero_mass, 0.0)
-    x, y = np.divmod(int(zero_mass.argmax()), a)
-    columns = starting_pairs(P, zero_mass, zero_mass)
-    top = max_finite_ratio(P)
-    grid = np.geomspace(1.0, min(top, np.exp(min(epsilon, 60.0))) * (1 + 1e-12), 8)
-    xs, ys = alternate(P, np.concatenate((columns, [[x, y]])), grid)
-    xs, ys = np.append(xs, x), np.append(ys, y)
-    keep = xs != ys
-    xs, ys = xs[keep], ys[keep]
+    unshared = unshared_mass(P)
+    x, y = np.divmod(int(unshared.argmax()), a)
+    starts = starting_pairs(P, [unshared], 24)
+    grid = np.geomspace(1.0, min(top + 1, np.exp(min(epsilon, 60.0))) * (1 + 1e-12), 8)
+    xs, ys = alternate(P, np.concatenate((starts, [[x, y]])), grid)
+    codes = np.append(xs * a + ys, x * a + y)
+    codes = codes[codes // a != codes % a]
+    score, s, level, best = _score_pairs(P, codes, epsilon)
+    kept = [x * a + y, best]
     live: IntArray | None = None
-    while True:
-        value, s = _score(P, xs, ys, epsilon)
-        if 1.0 + s >= top:
-            # Beyond the largest finite ratio only unshared mass counts; its best pair is in.
-            return xs, ys
+    while s < top:  # beyond, only unshared mass counts, and its best pair is in
+        # A little farther out, so that an improvement by rounding is none.
+        s *= 1 + ROUNDING
+        level *= 1 + ROUNDING
         if live is None:
             h, error = support_all(P, s)
-            live = np.flatnonzero(h.ravel() + error > value)
-        li, lj = np.divmod(live, a)
-        h = support(P, li, lj, s)
-        above = h > value * (1 + 1e-15)
+            live = np.flatnonzero(h.ravel() + error > level)
+        h = support(P, *np.divmod(live, a), s)
+        above = h > level
         live, h = live[above], h[above]
         if live.size == 0:
-            return xs, ys
-        best = live[np.argsort(-h, kind="stable")[:64]]
-        xs = np.concatenate((xs, best // a))
-        ys = np.concatenate((ys, best % a))
-        if _score(P, xs, ys, epsilon)[0] <= value:
-            return xs, ys
+            break
+        better, s, level, best = _score_pairs(P, live[np.argsort(-h, kind="stable")[:64]], epsilon)
+        if not better > score:
+            break
+        score = better
+        kept.append(best)
+    xs, ys = np.divmod(np.array(kept), a)
+    return xs[xs != ys], ys[xs != ys]
 
 
-def _score(P: FloatArray, xs: IntArray, ys: IntArray, epsilon: float) -> tuple[float, float]:
-    """Best gap/(1 + t·α) of some pairs, and the matching s = ratio − 1."""
+def _score_pairs(P: FloatArray, codes: IntArray, epsilon: float) -> tuple[float, float, float, int]:
+    """`_score` of the curves of some pairs, coded x·a + y, and the pair that attains it."""
+    xs, ys = np.divmod(codes, len(P))
     alpha, gap, _ = sorted_curves(P[xs], P[ys])
-    q = np.exp(-epsilon)
-    one = -np.expm1(-epsilon)
-    below = q + one * alpha
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(gap > 0, gap / below, 0.0)
-    best = float(ratio.max(initial=0.0))
-    return (best * q, best * one) if np.isfinite(best) else (best, best)
+    score, s, level, index = _score(alpha, gap, epsilon)
+    return score, s, level, int(codes[index // alpha.shape[1]])
+
+
+def _score(alpha: FloatArray, gap: FloatArray, epsilon: float) -> tuple[float, float, float, int]:
+    """Best s = gap/(α + 1/t) of some points: its logarithm, s, s/t, and its flat position."""
+    with np.errstate(divide="ignore", over="ignore", under="ignore", invalid="ignore"):
+        if epsilon < 600:
+            q, one = np.exp(-epsilon), -np.expm1(-epsilon)
+            values = gap / (q + one * alpha)
+            index = int(values.argmax())
+            best = float(values.flat[index])
+            return float(np.log(best)), best * one, best * q, index
+        # 1/t is e^−ε, which leaves the range of normal numbers.
+        logs = np.log(np.maximum(gap, 0.0)) - np.logaddexp(np.log(alpha), -epsilon)
+        logs[gap <= 0] = -np.inf
+        index = int(logs.argmax())
+        best = float(logs.flat[index])
+        return best, float(np.exp(best)), float(np.exp(best - epsilon)), index

@@ -31,15 +31,33 @@ def as_float_array(value: ArrayLike, name: str) -> FloatArray:
     """
     try:
         raw = np.asarray(value)
-    except ValueError as error:
+    except Exception as error:  # whatever an object's own conversion raises
         msg = f"expected {name} to be a number or a rectangular array, got {value!r}"
         raise InvalidInputError(msg) from error
     if raw.dtype.kind == "O" and raw.size and all(_is_real(item) for item in raw.flat):
-        raw = raw.astype(np.float64)  # fractions.Fraction, decimal.Decimal, huge integers
+        try:
+            raw = raw.astype(np.float64)  # fractions.Fraction, decimal.Decimal, huge integers
+        except (OverflowError, ValueError) as error:
+            msg = f"expected {name} within the range of floating-point numbers, got {value!r}"
+            raise InvalidInputError(msg) from error
     if raw.dtype.kind not in "iuf":
         msg = f"expected {name} to be numeric, got {value!r}"
         raise InvalidInputError(msg)
-    return raw.astype(np.float64)
+    return np.asarray(raw.astype(np.float64))
+
+
+def check_size(k: int, name: str = "k") -> int:
+    """Return `k` as an int ≥ 1.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is not a whole number of at least 1.
+    """
+    if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or k < 1:
+        msg = f"expected {name} to be a whole number, 1 or more, got {k!r}"
+        raise InvalidInputError(msg)
+    return int(k)
 
 
 def _is_real(item: Any) -> bool:
@@ -127,7 +145,7 @@ def check_conditional(value: ArrayLike, name: str = "conditional") -> FloatArray
 
 def like_input(result: FloatArray, original: ArrayLike) -> float | FloatArray:
     """Return a float when the caller passed a scalar, the array otherwise."""
-    return float(result) if np.ndim(original) == 0 else result
+    return float(result) if result.ndim == 0 and np.ndim(original) == 0 else result
 
 
 def log_zero_ok(value: FloatArray) -> FloatArray:
@@ -166,11 +184,18 @@ def log_ratio(alpha: FloatArray, gap: FloatArray, epsilon: FloatArray) -> FloatA
     alpha, gap, epsilon = np.broadcast_arrays(alpha, gap, epsilon)
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         q = np.exp(-epsilon)
-        p = alpha + gap
         below = alpha - alpha * q + q  # α + (1 − α) e^−ε
-        plain = np.log1p(-np.expm1(-epsilon) * gap / below)
-        # Where the denominator leaves the range of normal numbers, work with its logarithm.
-        log_below = np.where(alpha == 0, -epsilon, np.log(below))
-        tiny = np.log(p - p * q + q) - log_below
-        result = np.where(below > 1e-290, plain, tiny)
+        result = np.log1p(-np.expm1(-epsilon) * gap / below)
+        tiny = below < 1e-290
+        if tiny.any():
+            result = np.where(tiny, _log_ratio_tiny(alpha, gap, epsilon), result)
     return np.where((gap <= 0) | (epsilon == 0), 0.0, result)
+
+
+def _log_ratio_tiny(alpha: FloatArray, gap: FloatArray, epsilon: FloatArray) -> FloatArray:
+    """`log_ratio` where α + e^−ε is outside the range of normal numbers, so that 1 − e^−ε is 1."""
+    root = np.ldexp(np.exp(-epsilon / 2), 300)
+    ratio = np.ldexp(gap, 600) / (np.ldexp(alpha, 600) + root * root)
+    far = np.log(gap) - np.logaddexp(np.log(alpha), -epsilon)
+    near = (ratio < 1e300) & ((alpha > 0) | (epsilon < 1400))
+    return np.where(near, np.log1p(ratio), far)

@@ -6,7 +6,7 @@ channels; what the cascade of two channels tells about its input is a channel ag
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +17,7 @@ from seepage._numeric import (
     as_float_array,
     check_conditional,
     check_epsilon,
+    check_size,
     freeze,
     log_zero_ok,
 )
@@ -38,10 +39,14 @@ class Channel:
     """
 
     log_matrix: FloatArray
+    # Where a construction knows ε exactly; from the logarithms it is exact to about 1e-16 nats.
+    _epsilon: float | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "log_matrix", freeze(np.asarray(self.log_matrix, dtype=float)))
-        check_conditional(np.exp(self.log_matrix), "channel")
+        logs = as_float_array(self.log_matrix, "log_matrix")
+        with np.errstate(over="ignore"):
+            check_conditional(np.exp(logs), "channel")
+        object.__setattr__(self, "log_matrix", freeze(logs))
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> Channel:
@@ -57,7 +62,8 @@ class Channel:
     @classmethod
     def identity(cls, k: int) -> Channel:
         """Return the channel on `k` values that releases its input."""
-        return cls(log_zero_ok(np.eye(check_size(k))))
+        size = check_size(k)
+        return cls(log_zero_ok(np.eye(size)), 0.0 if size == 1 else np.inf)
 
     @cached_property
     def matrix(self) -> FloatArray:
@@ -72,6 +78,8 @@ class Channel:
     @cached_property
     def epsilon(self) -> float:
         """Privacy parameter of the table: the largest ``ln p(y|x) − ln p(y|x')``; may be ∞."""
+        if self._epsilon is not None:
+            return self._epsilon
         high = self.log_matrix.max(axis=0)
         low = self.log_matrix.min(axis=0)
         used = high > -np.inf  # an output that never happens tells nothing
@@ -85,17 +93,32 @@ class Channel:
         InvalidInputError
             If `other` does not take this channel's outputs.
         """
+        if not isinstance(other, Channel):
+            msg = f"expected a Channel, got {other!r}"
+            raise InvalidInputError(msg)
         if self.shape[1] != other.shape[0]:
             msg = f"expected a channel with {self.shape[1]} inputs, got {other.shape[0]}"
             raise InvalidInputError(msg)
-        return Channel(_log_matmul(self.log_matrix, other.log_matrix))
+        return _composed(_log_matmul(self.log_matrix, other.log_matrix))
 
     def product(self, other: Channel) -> Channel:
         """Return the independent pair of channels (Kronecker product of the tables)."""
+        if not isinstance(other, Channel):
+            msg = f"expected a Channel, got {other!r}"
+            raise InvalidInputError(msg)
         left, right = self.log_matrix, other.log_matrix
         joint = left[:, np.newaxis, :, np.newaxis] + right[np.newaxis, :, np.newaxis, :]
         rows, columns = (i * j for i, j in zip(self.shape, other.shape, strict=True))
-        return Channel(joint.reshape(rows, columns))
+        # ε adds up: the best output of one may coincide with the best output of the other.
+        return _composed(joint.reshape(rows, columns), self.epsilon + other.epsilon)
+
+
+def _composed(logs: FloatArray, epsilon: float | None = None) -> Channel:
+    """A channel from rows that sum to 1 up to twice the tolerance of their origins."""
+    with np.errstate(divide="ignore"):
+        total = np.exp(logs).sum(axis=1, keepdims=True)
+    off = np.abs(total - 1) > 1e-12
+    return Channel(np.where(off, logs - np.log(total), logs), epsilon)
 
 
 def _log_matmul(left: FloatArray, right: FloatArray) -> FloatArray:
@@ -112,20 +135,6 @@ def _log_matmul(left: FloatArray, right: FloatArray) -> FloatArray:
         base = np.where(np.isfinite(peak), peak, 0.0)
         result[x] = log_zero_ok(np.exp(terms - base).sum(axis=0)) + base
     return result
-
-
-def check_size(k: int, name: str = "k") -> int:
-    """Return `k` as an int ≥ 1.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is not a whole number of at least 1.
-    """
-    if isinstance(k, (bool, np.bool_)) or not isinstance(k, (int, np.integer)) or k < 1:
-        msg = f"expected {name} to be a whole number, 1 or more, got {k!r}"
-        raise InvalidInputError(msg)
-    return int(k)
 
 
 def randomized_response(k: int, epsilon: float) -> Channel:
@@ -147,11 +156,15 @@ def randomized_response(k: int, epsilon: float) -> Channel:
         If a parameter is outside its range.
     """
     size = check_size(k)
-    e = float(check_epsilon(epsilon))
+    checked = check_epsilon(epsilon)
+    if checked.ndim:
+        msg = f"expected one epsilon, got an array of shape {checked.shape}"
+        raise InvalidInputError(msg)
+    e = float(checked)
     keep = -np.log1p((size - 1) * np.exp(-e))
     table = np.full((size, size), keep - e)
     np.fill_diagonal(table, keep)
-    return Channel(table)
+    return Channel(table, e if size > 1 else 0.0)
 
 
 def lambda_response(k: int, retention: float) -> Channel:
@@ -171,6 +184,9 @@ def lambda_response(k: int, retention: float) -> Channel:
     if value.ndim or not 0 <= value <= 1:
         msg = f"expected retention in [0, 1], got {retention!r}"
         raise InvalidInputError(msg)
-    table = np.full((size, size), (1 - float(value)) / size)
-    np.fill_diagonal(table, float(value) + (1 - float(value)) / size)
-    return Channel(log_zero_ok(table))
+    keep = float(value)
+    table = np.full((size, size), (1 - keep) / size)
+    np.fill_diagonal(table, keep + (1 - keep) / size)
+    if size == 1:
+        return Channel(log_zero_ok(table), 0.0)
+    return Channel(log_zero_ok(table), np.inf if keep == 1 else np.log1p(size * keep / (1 - keep)))

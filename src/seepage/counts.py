@@ -21,7 +21,11 @@ MAX_CELLS = 50_000_000
 
 
 def _as_counts(values: ArrayLike, name: str) -> IntArray:
-    raw = np.asarray(values)
+    try:
+        raw = np.asarray(values)
+    except Exception as error:  # whatever an object's own conversion raises
+        msg = f"expected {name} to be a rectangular array of counts, got {type(values).__name__}"
+        raise InvalidInputError(msg) from error
     if raw.dtype.kind not in "iuf":
         msg = f"expected {name} to be integer counts, got {raw.dtype}"
         raise InvalidInputError(msg)
@@ -31,7 +35,10 @@ def _as_counts(values: ArrayLike, name: str) -> IntArray:
     if (raw < 0).any():
         msg = f"expected {name} to be zero or more, got {raw[raw < 0].flat[0]!r}"
         raise InvalidInputError(msg)
-    return raw.astype(np.int64)
+    if raw.size and raw.sum(dtype=np.float64) >= 2.0**63:
+        msg = f"expected {name} that sum to less than 2^63, got {raw.sum(dtype=np.float64):.3g}"
+        raise InvalidInputError(msg)
+    return np.asarray(raw.astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +62,7 @@ class Counts:
     values: IntArray
 
     def __post_init__(self) -> None:
+        _check_domain(self.domain)
         values = _as_counts(self.values, "counts")
         if values.shape != self.domain.shape:
             msg = f"expected counts of shape {self.domain.shape}, got {values.shape}"
@@ -141,6 +149,12 @@ def conditional_rows(table: IntArray) -> tuple[FloatArray, IntArray]:
     return table[rows] / sums[rows, np.newaxis], rows
 
 
+def _check_domain(domain: object) -> None:
+    if not isinstance(domain, Domain):
+        msg = f"expected a Domain, got {domain!r}"
+        raise InvalidInputError(msg)
+
+
 def _check_same_domain(left: Domain, right: Domain) -> None:
     if left == right:
         return
@@ -223,12 +237,16 @@ class PairCounts:
         InvalidInputError
             If codes or weights have a wrong shape, type or range.
         """
+        _check_domain(domain)
         check_capacity(domain)
         shape = domain.shape
         singles = [np.zeros(k, dtype=np.int64) for k in shape]
         pairs = [np.zeros((i, j), dtype=np.int64) for i, j in combinations(shape, 2)]
         total = 0
         for batch in batches:
+            if isinstance(batch, tuple) and len(batch) != 2:
+                msg = f"expected batches of codes or (codes, weights), got {len(batch)} items"
+                raise InvalidInputError(msg)
             codes, weights = batch if isinstance(batch, tuple) else (batch, None)
             codes = _checked_codes(codes, shape)
             weights = _checked_weights(weights, len(codes))
@@ -314,7 +332,11 @@ def check_capacity(domain: Domain, limit: int = MAX_CELLS) -> None:
 
 
 def _checked_codes(codes: IntArray, shape: tuple[int, ...]) -> IntArray:
-    codes = np.asarray(codes)
+    try:
+        codes = np.asarray(codes)
+    except Exception as error:  # whatever an object's own conversion raises
+        msg = f"expected a rectangular array of codes, got {type(codes).__name__}"
+        raise InvalidInputError(msg) from error
     if codes.ndim != 2 or codes.shape[1] != len(shape) or codes.dtype.kind not in "iu":
         msg = (
             f"expected integer codes of shape (records, {len(shape)}), "

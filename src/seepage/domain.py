@@ -7,10 +7,14 @@ their types: the category ``1`` is not the category ``"1"``, nor ``True``, nor `
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
+
+import numpy as np
 
 from seepage.errors import DomainError, did_you_mean
 
@@ -23,6 +27,9 @@ OTHER_LABEL = "(other)"
 
 def label_key(label: Label) -> tuple[str, Label]:
     """Return a key under which labels of different types never collide."""
+    for kind in (bool, int, float, str):  # bool first: it is an int
+        if isinstance(label, kind):
+            return kind.__name__, label
     return type(label).__name__, label
 
 
@@ -61,7 +68,7 @@ class Attribute:
         if not isinstance(self.name, str) or not self.name:
             msg = f"expected an attribute name, a non-empty text, got {self.name!r}"
             raise DomainError(msg)
-        object.__setattr__(self, "categories", tuple(self.categories))
+        object.__setattr__(self, "categories", _as_labels(self.categories, self.name))
         if not self.categories:
             msg = f"expected at least one category for column {self.name!r}, got none"
             raise DomainError(msg)
@@ -69,11 +76,16 @@ class Attribute:
             _check_label(label, self.name)
         keys = [label_key(label) for label in self.categories]
         if len(set(keys)) != len(keys):
-            twice = next(label for label in self.categories if keys.count(label_key(label)) > 1)
+            twice = Counter(keys).most_common(1)[0][0][1]
             msg = f"expected different categories for column {self.name!r}, got {twice!r} twice"
             raise DomainError(msg)
         for role, special in (("missing", self.missing), ("other", self.other)):
-            if special is not None and label_key(special) not in keys:
+            if special is None:
+                continue
+            special = _plain_label(special)
+            _check_label(special, self.name)
+            object.__setattr__(self, role, special)
+            if label_key(special) not in keys:
                 msg = (
                     f"expected the {role} label of column {self.name!r} among its categories, "
                     f"got {special!r}"
@@ -126,11 +138,23 @@ class Attribute:
             If `label` is not a category; the message names the column and near matches.
         """
         try:
-            return self._index[label_key(label)]
+            return self._index[label_key(_plain_label(label))]
         except (KeyError, TypeError):
             hint = did_you_mean(label, self.categories)
             msg = f"expected a category of column {self.name!r}, got {label!r}.{hint}"
             raise DomainError(msg) from None
+
+
+def _as_labels(labels: object, name: object) -> tuple[Label, ...]:
+    if isinstance(labels, (str, bytes)) or not isinstance(labels, Iterable):
+        msg = f"expected a list of categories for column {name!r}, got {labels!r}"
+        raise DomainError(msg)
+    return tuple(_plain_label(label) for label in labels)
+
+
+def _plain_label(label: Any) -> Any:
+    """Return the Python value of a NumPy scalar, anything else as it is."""
+    return label.item() if isinstance(label, np.generic) else label
 
 
 def _check_label(label: object, name: str) -> None:
@@ -143,7 +167,11 @@ def _check_label(label: object, name: str) -> None:
 
 
 def _checked_edges(attribute: Attribute) -> tuple[float, ...]:
-    edges = tuple(float(edge) for edge in attribute.edges or ())
+    try:
+        edges = tuple(float(edge) for edge in attribute.edges or ())
+    except (TypeError, ValueError) as error:
+        msg = f"expected numbers as bin edges of {attribute.name!r}, got {attribute.edges!r}"
+        raise DomainError(msg) from error
     increasing = all(low < high for low, high in pairwise(edges))
     if len(edges) < 2 or not increasing:
         msg = f"expected increasing bin edges for column {attribute.name!r}, got {list(edges)}"
@@ -184,7 +212,11 @@ class Domain:
     _positions: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "attributes", tuple(self.attributes))
+        given = tuple(self.attributes) if isinstance(self.attributes, Iterable) else (None,)
+        if not all(isinstance(item, Attribute) for item in given):
+            msg = f"expected a sequence of Attribute, got {self.attributes!r}"
+            raise DomainError(msg)
+        object.__setattr__(self, "attributes", given)
         if not self.attributes:
             msg = "expected a domain with at least one column, got none"
             raise DomainError(msg)
@@ -197,9 +229,14 @@ class Domain:
         object.__setattr__(self, "_positions", positions)
 
     @classmethod
-    def of(cls, columns: dict[str, Sequence[Label]]) -> Domain:
+    def of(cls, columns: Mapping[str, Sequence[Label]]) -> Domain:
         """Build a domain from a mapping of column names to categories."""
-        return cls(tuple(Attribute(name, tuple(labels)) for name, labels in columns.items()))
+        if not isinstance(columns, Mapping):
+            msg = f"expected a mapping of column names to categories, got {columns!r}"
+            raise DomainError(msg)
+        return cls(
+            tuple(Attribute(name, _as_labels(labels, name)) for name, labels in columns.items())
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -245,4 +282,7 @@ class Domain:
 
     def project(self, names: Iterable[str]) -> Domain:
         """Return the domain of the given columns, in the given order."""
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            msg = f"expected a list of column names, got {names!r}"
+            raise DomainError(msg)
         return Domain(tuple(self[name] for name in names))

@@ -33,6 +33,24 @@ class MissingDependencyError(SeepageError, ImportError):
     """An optional dependency is needed; the message says how to install it."""
 
 
+class InfeasibleError(SeepageError):
+    """No budgets within the given bounds meet the target.
+
+    Parameters
+    ----------
+    message : str
+    attribute : str
+        The attribute with the largest total at the minimum budgets.
+    total : float
+        That total, in nats.
+    """
+
+    def __init__(self, message: str, attribute: str, total: float) -> None:
+        super().__init__(message)
+        self.attribute = attribute
+        self.total = total
+
+
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """Return a hint with the nearest known names, or all of them when they are few.
 

@@ -24,6 +24,7 @@ from seepage._numeric import (
     check_distribution,
     check_epsilon,
     check_probability,
+    check_size,
     freeze,
     like_input,
     log_ratio,
@@ -52,8 +53,10 @@ class TradeOff:
     gap: FloatArray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", freeze(self.alpha))
-        object.__setattr__(self, "gap", freeze(self.gap))
+        alpha, gap = as_float_array(self.alpha, "alpha"), as_float_array(self.gap, "gap")
+        _check_curve(alpha, gap)
+        object.__setattr__(self, "alpha", freeze(alpha))
+        object.__setattr__(self, "gap", freeze(gap))
 
     # ---------------------------------------------------------------- constructors
 
@@ -150,15 +153,21 @@ class TradeOff:
         Parameters
         ----------
         epsilon : float
-            In [0, ∞].
+            In [0, ∞]. Above 744 the corner α = (1 − δ)/(1 + e^ε) is 0 in floating point.
         delta : float
             In [0, 1].
+
+        Raises
+        ------
+        InvalidInputError
+            If a parameter is outside its range, or an array.
         """
-        e = float(check_epsilon(epsilon))
-        d = float(check_probability(delta, "delta"))
+        e = _one_number(check_epsilon(epsilon), "epsilon")
+        d = _one_number(check_probability(delta, "delta"), "delta")
         # The two lines power = δ + e^ε α and 1 − α = δ + e^ε (1 − power) meet at power + α = 1.
         gap = (1 - d) * np.tanh(e / 2) + d
-        alpha = (1 - gap) / 2
+        q = np.exp(-e)
+        alpha = (1 - d) * q / (1 + q)
         return _from_points(
             np.array([0.0, alpha, 1 - d]), np.array([d, gap, d]), keep_first=not np.isinf(e)
         )
@@ -173,12 +182,14 @@ class TradeOff:
             In [0, ∞].
         n : int
             Number of records, 1 or more.
+
+        Raises
+        ------
+        InvalidInputError
+            If a parameter is outside its range.
         """
-        m = float(check_epsilon(mu, "mu"))
-        if isinstance(n, bool) or int(n) != n or n < 1:
-            msg = f"expected n to be a whole number, 1 or more, got {n!r}"
-            raise InvalidInputError(msg)
-        d = float(-np.expm1(-m)) / int(n)
+        m = _one_number(check_epsilon(mu, "mu"), "mu")
+        d = float(-np.expm1(-m)) / check_size(n, "n")
         return _from_points(np.array([0.0, 1 - d]), np.array([d, d]))
 
     # ---------------------------------------------------------------- readings
@@ -255,12 +266,12 @@ class TradeOff:
 
     def relative_risk(self, alpha0: float = 0.0) -> float:
         """Relative disclosure risk ρ: the largest power/α over α ≥ `alpha0`; may be ∞."""
-        floor = float(check_probability(alpha0, "alpha0"))
+        floor = _one_number(check_probability(alpha0, "alpha0"), "alpha0")
         if floor > 0:
             return float(self.power(floor)) / floor
         if self.gap[0] > 0:
             return float("inf")
-        return float(1 + self.gap[1] / self.alpha[1])
+        return 1 + float(self.gap[1]) / float(self.alpha[1])
 
     @overload
     def posterior(self, prior: float, alpha: float) -> float: ...
@@ -274,14 +285,18 @@ class TradeOff:
         """
         pi = check_probability(prior, "prior")
         a = check_probability(alpha, "alpha")
-        pi, a = np.broadcast_arrays(pi, a)
+        try:
+            pi, a = np.broadcast_arrays(pi, a)
+        except ValueError as error:
+            msg = f"expected shapes that broadcast, got prior {pi.shape} and alpha {a.shape}"
+            raise InvalidInputError(msg) from error
         hit = np.interp(a, self.vertices[:, 0], self.vertices[:, 1])
         limit = (a == 0) & (hit == 0)
         first = self.vertices[min(1, len(self.vertices) - 1)]
         hit, rate = np.where(limit, first[1], hit), np.where(limit, first[0], a)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            belief = pi * hit / ((1 - pi) * rate + pi * hit)
-        belief = np.where(pi == 0, 0.0, belief)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore", under="ignore"):
+            against = np.where(rate == 0, 0.0, (1 - pi) / pi * (rate / hit))
+            belief = np.where(pi == 0, 0.0, 1 / (1 + against))
         scalar = np.ndim(prior) == 0 and np.ndim(alpha) == 0
         return like_input(belief, 0.0 if scalar else belief)
 
@@ -323,7 +338,8 @@ class Envelope(TradeOff):
 
     def witness(self, epsilon: float) -> tuple[int, int, BoolArray] | None:
         """Rows (x, x') and event that attain the leakage at `epsilon`; None when nothing leaks."""
-        values = log_ratio(self.alpha, self.gap, check_epsilon(epsilon))
+        e = _one_number(check_epsilon(epsilon), "epsilon")
+        values = log_ratio(self.alpha, self.gap, np.array(e))
         best = int(values.argmax())
         if values[best] <= 0:
             return None
@@ -331,9 +347,32 @@ class Envelope(TradeOff):
         return int(x), int(y), self.events[best]
 
 
+def _one_number(value: FloatArray, name: str) -> float:
+    if value.ndim:
+        msg = f"expected one {name}, got an array of shape {value.shape}"
+        raise InvalidInputError(msg)
+    return float(value)
+
+
+def _check_curve(alpha: FloatArray, gap: FloatArray) -> None:
+    if alpha.ndim != 1 or alpha.shape != gap.shape or alpha.size < 2:
+        msg = (
+            f"expected alpha and gap of the same length, 2 or more, "
+            f"got shapes {alpha.shape} and {gap.shape}"
+        )
+        raise InvalidInputError(msg)
+    if alpha[0] != 0 or alpha[-1] != 1 or not (alpha[1:] > alpha[:-1]).all():
+        msg = f"expected alpha to ascend from 0 to 1, got {alpha}"
+        raise InvalidInputError(msg)
+    if not ((gap >= 0) & (gap <= 1 - alpha)).all():
+        msg = f"expected gap in [0, 1 - alpha], got {gap} at alpha {alpha}"
+        raise InvalidInputError(msg)
+
+
 def _from_points(alpha: FloatArray, gap: FloatArray, *, keep_first: bool = True) -> TradeOff:
     alpha = np.concatenate(([0.0], alpha if keep_first else alpha[1:], [1.0]))
     gap = np.concatenate(([0.0], gap if keep_first else gap[1:], [0.0]))
+    gap = np.minimum(gap, 1.0 - alpha)  # the two may have been rounded apart
     kept = _envelope.upper_hull(alpha, gap)
     return TradeOff(alpha[kept], gap[kept])
 
@@ -357,9 +396,6 @@ def worst_case(conditional: ArrayLike, epsilon: float) -> tuple[float, tuple[int
     event : array of bool, shape (b,)
     """
     P = check_conditional(conditional)
-    e = check_epsilon(epsilon)
-    if e.ndim:
-        msg = f"expected one epsilon, got an array of shape {e.shape}"
-        raise InvalidInputError(msg)
-    alpha, gap, pair, event = _envelope.best_event(P, float(e))
-    return float(log_ratio(np.array(alpha), np.array(gap), e)), pair, event
+    e = _one_number(check_epsilon(epsilon), "epsilon")
+    alpha, gap, pair, event = _envelope.best_event(P, e)
+    return float(log_ratio(np.array(alpha), np.array(gap), np.array(e))), pair, event
