@@ -1,0 +1,326 @@
+"""Delimited text to a frame of texts, with every structural fault reported by line.
+
+Nothing is guessed about types here: every field stays text, and an empty field is ``""``. The
+layout (records, fields per record) is checked before the parser sees the file, because the parser
+fills short records and renames repeated columns silently.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from seepage._numeric import BoolArray, IntArray
+from seepage.errors import InvalidInputError, TableError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_SEPARATORS = ",\t;|"
+_CHUNK = 1 << 24
+_NEWLINE = 10
+
+
+@dataclass(frozen=True)
+class TextFormat:
+    """How a delimited text file is written.
+
+    Parameters
+    ----------
+    header : bool
+        Whether the first record holds column names.
+    names : tuple of str, optional
+        Column names that replace those of the file.
+    separator : str, optional
+        One character; found in the file when not given.
+    quote : str, optional
+        The character around fields that hold separators; None when there is no such character.
+    comment : str, optional
+        Lines that start with this text are skipped.
+    encoding : str
+        Name of the character encoding.
+    """
+
+    header: bool = True
+    names: tuple[str, ...] | None = None
+    separator: str | None = None
+    quote: str | None = '"'
+    comment: str | None = None
+    encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        for role, value in (("separator", self.separator), ("quote", self.quote)):
+            if value is not None and (len(value) != 1 or not value.isascii() or value in "\r\n"):
+                msg = f"expected {role} to be one ASCII character, got {value!r}"
+                raise InvalidInputError(msg)
+        if self.comment == "":
+            msg = "expected comment to be a text that is not empty, got ''"
+            raise InvalidInputError(msg)
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            msg = f"expected the name of a character encoding, got {self.encoding!r}"
+            raise InvalidInputError(msg) from None
+
+    @property
+    def delimiter(self) -> str:
+        """The separator, a comma when none was given or found."""
+        return self.separator or ","
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """Where records end, and how many fields each has."""
+
+    starts: IntArray
+    ends: IntArray
+    fields: IntArray
+    blank: BoolArray
+    balanced: bool
+
+    def keep(self, chosen: BoolArray) -> _Layout:
+        return _Layout(
+            self.starts[chosen],
+            self.ends[chosen],
+            self.fields[chosen],
+            self.blank[chosen],
+            self.balanced,
+        )
+
+
+def read_delimited(path: Path, form: TextFormat) -> tuple[pl.DataFrame, list[str]]:
+    """Read a delimited text file.
+
+    Returns
+    -------
+    frame : polars.DataFrame
+        Every column text, with no null.
+    notes : list of str
+        What was skipped or named.
+
+    Raises
+    ------
+    TableError
+        If the file is empty, is not text in the stated encoding, or its records do not fit.
+    """
+    data = _decoded(path, form)
+    form = replace(form, separator=form.separator or _separator(path, data, form))
+    layout = _layout(data, form.delimiter, form.quote)
+    if not layout.balanced:
+        msg = (
+            f"expected every {form.quote} in {path.name} to be closed, got an odd number of them. "
+            "Give quote=None if the character has no special meaning."
+        )
+        raise TableError(msg)
+    filled = ~layout.blank
+    single = filled.any() and form.comment is None and (layout.fields[filled] == 1).all()
+    # In a table of one column a blank line is a missing value, elsewhere it is no record.
+    records = layout if single else layout.keep(filled)
+    if not len(records.starts):
+        msg = f"expected a table in {path.name}, got an empty file"
+        raise TableError(msg)
+    notes: list[str] = []
+    names = _names(path, data, records, form, notes)
+    body = records.keep(np.arange(len(records.starts)) >= int(form.header))
+    _check_fields(path, data, body, len(names), form)
+    if not len(body.starts):
+        msg = f"expected records in {path.name}, got a header only"
+        raise TableError(msg)
+    return _parse(path, data, body, names, form), notes
+
+
+def _decoded(path: Path, form: TextFormat) -> bytes:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        msg = f"expected a file that can be read, got {str(path)!r}: {error.strerror}"
+        raise TableError(msg) from error
+    try:
+        text = raw.decode(form.encoding)
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        msg = (
+            f"expected {path.name} to be text in {form.encoding}, got byte "
+            f"0x{raw[error.start]:02x} in line {line}. Name its encoding, for instance "
+            "encoding='latin-1', 'cp1252' or 'utf-16'."
+        )
+        raise TableError(msg) from None
+    if "\0" in text:
+        msg = f"expected {path.name} to be text, got a NUL character (binary file or UTF-16?)"
+        raise TableError(msg)
+    same = codecs.lookup(form.encoding).name in {"utf-8", "ascii"}
+    data = raw if same and not raw.startswith(codecs.BOM_UTF8) else text.lstrip("\ufeff").encode()
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if form.comment is not None:
+        # Blanked rather than cut out, so that line numbers stay those of the file.
+        pattern = b"(?m)^" + re.escape(form.comment.encode()) + b".*$"
+        data = re.sub(pattern, b"", data)
+    return data if data.endswith(b"\n") or not data else data + b"\n"
+
+
+def _separator(path: Path, data: bytes, form: TextFormat) -> str:
+    if path.suffix.lower() == ".tsv":
+        return "\t"
+    sample = data[: 1 << 16]
+    cut = sample.rfind(b"\n")
+    sample = sample[: cut + 1] if cut >= 0 else sample
+    best, merit = ",", (0.0, 0)
+    for candidate in _SEPARATORS:
+        layout = _layout(sample, candidate, form.quote)
+        fields = layout.fields[~layout.blank][:200]
+        if not len(fields):
+            continue
+        common = int(np.bincount(fields).argmax())
+        # How regular comes before how many: prose holds commas too, but not evenly.
+        if common > 1 and (float((fields == common).mean()), common) > merit:
+            best, merit = candidate, (float((fields == common).mean()), common)
+    return best
+
+
+def _layout(data: bytes, separator: str, quote: str | None) -> _Layout:
+    whole = np.frombuffer(data, dtype=np.uint8)
+    ends: list[IntArray] = []
+    fields: list[IntArray] = []
+    inside = False
+    carried = 0
+    for offset in range(0, len(whole), _CHUNK):
+        chunk = whole[offset : offset + _CHUNK]
+        newline, mark = chunk == _NEWLINE, chunk == ord(separator)
+        quotes = chunk == ord(quote) if quote else None
+        if quotes is not None and (inside or quotes.any()):
+            quoted = np.logical_xor.accumulate(quotes) ^ inside
+            inside = bool(quoted[-1])
+            newline, mark = newline & ~quoted, mark & ~quoted
+        here, marks = np.flatnonzero(newline), np.flatnonzero(mark)
+        before = np.searchsorted(marks, here)
+        if len(here):
+            fields.append(np.diff(before, prepend=-carried) + 1)
+            ends.append(here + offset)
+            carried = len(marks) - int(before[-1])
+        else:
+            carried += len(marks)
+    stop = np.concatenate([*ends, np.zeros(0, dtype=np.int64)]).astype(np.int64)
+    count = np.concatenate([*fields, np.zeros(0, dtype=np.int64)]).astype(np.int64)
+    start = np.concatenate([[0], stop[:-1] + 1]).astype(np.int64)[: len(stop)]
+    blank = (count == 1) & (stop - start < 64)
+    for i in np.flatnonzero(blank):
+        blank[i] = not data[start[i] : stop[i]].strip()
+    return _Layout(start, stop, count, blank, not inside)
+
+
+def _names(
+    path: Path, data: bytes, records: _Layout, form: TextFormat, notes: list[str]
+) -> list[str]:
+    width = int(records.fields[0])
+    if form.names is not None:
+        names = [str(name) for name in form.names]
+    elif form.header:
+        line = data[records.starts[0] : records.ends[0]].decode()
+        names = [name.strip() for name in _split(line, form)]
+        for position, name in enumerate(names, start=1):
+            if not name:
+                names[position - 1] = f"column_{position}"
+                notes.append(
+                    f"Column {position} of {path.name} has no name; it is 'column_{position}'."
+                )
+    else:
+        names = [f"column_{position}" for position in range(1, width + 1)]
+        notes.append(f"{path.name} was read without a header; its columns were numbered.")
+    for name in names:
+        if names.count(name) > 1:
+            where = [i for i, other in enumerate(names, start=1) if other == name]
+            msg = f"expected different column names in {path.name}, got {name!r} in columns {where}"
+            raise TableError(msg)
+    return names
+
+
+def _split(line: str, form: TextFormat) -> list[str]:
+    return next(_reader([line], form), [""]) or [""]
+
+
+def _reader(lines: Iterable[str], form: TextFormat) -> Iterator[list[str]]:
+    return csv.reader(
+        lines,
+        delimiter=form.delimiter,
+        quotechar=form.quote,
+        quoting=csv.QUOTE_MINIMAL if form.quote else csv.QUOTE_NONE,
+        skipinitialspace=True,
+    )
+
+
+def _check_fields(path: Path, data: bytes, body: _Layout, expected: int, form: TextFormat) -> None:
+    wrong = np.flatnonzero(body.fields != expected)
+    if not len(wrong):
+        return
+    first = int(wrong[0])
+    line = data[: int(body.starts[first])].count(b"\n") + 1
+    if form.names is not None:
+        source = f"{expected} fields, one for each of the given names,"
+    else:
+        source = f"{expected} fields, as in the {'header' if form.header else 'first record'},"
+    msg = f"expected {source} in {path.name}, got {body.fields[first]} in line {line}"
+    others = np.unique(body.fields)
+    if len(others) == 1:
+        msg += f" and in every other record. Give names=[...] with {others[0]} column names"
+    elif len(wrong) > 1:
+        msg += f" ({len(wrong):,} records differ)"
+    raise TableError(msg + ".")
+
+
+def _parse(
+    path: Path, data: bytes, body: _Layout, names: Sequence[str], form: TextFormat
+) -> pl.DataFrame:
+    import polars as pl
+
+    gaps = not np.array_equal(body.ends[:-1] + 1, body.starts[1:])
+    if gaps:
+        pieces = zip(body.starts.tolist(), body.ends.tolist(), strict=True)
+        text = b"".join(data[start : end + 1] for start, end in pieces)
+    else:
+        text = data[int(body.starts[0]) : int(body.ends[-1]) + 1]
+    quote = form.quote
+    padded = quote is not None and f"{form.delimiter} {quote}".encode() in text
+    try:
+        if padded or len(names) == 1:
+            frame = _parse_slowly(text.decode(), names, form)
+        else:
+            frame = pl.read_csv(
+                text,
+                has_header=False,
+                separator=form.delimiter,
+                quote_char=quote,
+                infer_schema=False,
+            )
+    except (pl.exceptions.PolarsError, csv.Error) as error:
+        msg = f"expected {path.name} to be a table of delimited text, got a fault: {error}"
+        raise TableError(msg) from None
+    if frame.shape != (len(body.starts), len(names)):
+        msg = (
+            f"expected {len(body.starts)} records of {len(names)} fields in {path.name}, got "
+            f"{frame.height} of {frame.width}. A quote inside a field may be the cause "
+            "(quote=None gives it no special meaning)."
+        )
+        raise TableError(msg)
+    frame.columns = list(names)
+    return frame.fill_null("")
+
+
+def _parse_slowly(text: str, names: Sequence[str], form: TextFormat) -> pl.DataFrame:
+    """Parse with the standard library: blanks before a quote, and blank lines as values."""
+    import polars as pl
+
+    reader = _reader(io.StringIO(text, newline=""), form)
+    rows = [row or [""] for row in reader]
+    schema = {str(i): pl.String for i in range(len(names))}
+    if any(len(row) != len(names) for row in rows):
+        return pl.DataFrame()
+    return pl.DataFrame(rows, schema=schema, orient="row")

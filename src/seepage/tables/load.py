@@ -1,0 +1,327 @@
+"""The way from any table to coded records: read, choose, drop, code, pool, weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from seepage._numeric import IntArray, freeze
+from seepage.counts import PairCounts
+from seepage.domain import Attribute, Domain, Label
+from seepage.errors import CapacityError, TableError
+from seepage.tables.columns import Column, Reading, read_columns, suspects
+from seepage.tables.delimited import TextFormat
+from seepage.tables.encode import Binning, Bins, Coding, code_declared, code_from_table, pool
+from seepage.tables.options import (
+    Missing,
+    Plan,
+    check_choices,
+    checked_bins,
+    declared,
+    integer,
+    name_of,
+    names_of,
+)
+from seepage.tables.sources import RawTable, read_source
+from seepage.tables.weights import read_weights
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """Records as positions of categories.
+
+    Parameters
+    ----------
+    domain : Domain
+    codes : array of int, shape (n, d)
+        Position of the category of each record in each attribute.
+    weights : array of int, shape (n,), optional
+        How often each record counts.
+    source : str
+        File name or kind of frame.
+    notes : tuple of str
+        Sentences on what was read from the table, binned, pooled, dropped, or treated as missing:
+        the assumptions of what is computed from it.
+    """
+
+    domain: Domain
+    codes: IntArray
+    weights: IntArray | None
+    source: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of records."""
+        return len(self.codes)
+
+    def counts(self) -> PairCounts:
+        """Count every pair of attributes.
+
+        Raises
+        ------
+        CapacityError
+            If the pairwise tables would not fit.
+        """
+        return PairCounts.from_codes(self.domain, self.codes, self.weights)
+
+
+def load(
+    source: object,
+    *,
+    domain: Domain | str | Path | None = None,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    bins: Mapping[str, Bins] | None = None,
+    n_bins: int = 10,
+    binning: Binning = "width",
+    missing: Missing = "category",
+    null_values: Sequence[Label] = ("",),
+    min_count: int = 0,
+    weights: str | None = None,
+    max_categories: int = 10_000,
+    header: bool = True,
+    names: Sequence[str] | None = None,
+    separator: str | None = None,
+    quote: str | None = '"',
+    comment: str | None = None,
+    encoding: str = "utf-8",
+    strip: bool | str | None = None,
+) -> CodedTable:
+    """Read a table and code its records.
+
+    Parameters
+    ----------
+    source : path, list of paths, frame, or mapping of columns
+        Files: ``.csv``, ``.tsv``, ``.txt``, ``.data``, ``.test``, ``.parquet``, ``.arrow``,
+        ``.feather``, ``.ipc``; several files with the same columns are read one after another.
+        Frames: Polars (eager or lazy), pandas, PyArrow, DuckDB, and others that Narwhals knows.
+    domain : Domain or path, optional
+        Declared domain, or a domain file. Without it the categories are read from the table, which
+        suits an analysis but not a release. Columns outside the domain are left out.
+    columns, exclude : sequence of str, optional
+        Columns to use, in this order, and columns to leave out.
+    bins : mapping of str to edges, int or "none", optional
+        For a numeric column: the edges of its intervals, their number, or ``"none"`` to make each
+        number a category.
+    n_bins : int, default 10
+        Intervals of the other numeric columns. A column of integers with at most
+        ``max(2 n_bins, 20)`` different values is not binned. Floats that are all whole numbers
+        count as integers.
+    binning : {"width", "quantile"}
+        Intervals of equal width, or with about equally many records.
+    missing : {"category", "error", "drop"}
+        What to do about null, NaN and empty values: give them a category, refuse, or drop the
+        records that have one.
+    null_values : sequence of labels
+        Values that mean missing, besides the empty text.
+    min_count : int, default 0
+        Categories that fewer records have are pooled into "(other)"; such intervals of a number
+        are joined with a neighbour. Missing values keep their category.
+    weights : str, optional
+        Column of integer weights, zero or more; it is not an attribute.
+    max_categories : int, default 10,000
+        Most categories of a column.
+    header, names, separator, quote, comment, encoding
+        How a text file is written; see `seepage.tables.delimited.TextFormat`. `names` replaces the
+        names in the file.
+    strip : bool or str, optional
+        Whether to remove white space around texts; a text names further characters to remove. By
+        default white space is removed in text files only.
+
+    Returns
+    -------
+    CodedTable
+
+    Raises
+    ------
+    TableError
+        If the table cannot be read or used.
+    DomainError
+        If a value does not fit the domain or the edges.
+    CapacityError
+        If a column has more than `max_categories` categories.
+    InvalidInputError
+        If an option has a value outside its range.
+
+    Examples
+    --------
+    >>> table = load({"sex": ["f", "m", "m"], "smoker": [True, False, None]})
+    >>> table.domain["smoker"].categories
+    (False, True, '(missing)')
+    >>> table.codes.tolist()
+    [[0, 1], [1, 0], [1, 2]]
+    """
+    check_choices(binning, missing, strip)
+    plan = Plan(
+        file=declared(domain, n_bins, names_of("columns", columns), names_of("exclude", exclude)),
+        columns=names_of("columns", columns),
+        exclude=names_of("exclude", exclude) or (),
+        weights=name_of("weights", weights),
+        bins=checked_bins(bins, with_domain=domain is not None),
+        n_bins=integer("n_bins", n_bins, 1),
+        binning=binning,
+        missing=missing,
+        nulls=(null_values,) if isinstance(null_values, (str, int)) else tuple(null_values),
+        min_count=integer("min_count", min_count, 0),
+        max_categories=integer("max_categories", max_categories, 1),
+        strip=strip,
+    )
+    form = TextFormat(
+        header=header,
+        names=None if names is None else tuple(names),
+        separator=separator,
+        quote=quote,
+        comment=comment,
+        encoding=encoding,
+    )
+    raw = read_source(source, form, plan.choose)
+    if raw.frame.height == 0:
+        msg = f"expected records in {raw.source}, got none"
+        raise TableError(msg)
+    return _coded(raw, plan)
+
+
+def _coded(raw: RawTable, plan: Plan) -> CodedTable:
+    notes = list(raw.notes)
+    weights = None if plan.weights is None else read_weights(raw, plan.weights)
+    names = [name for name in raw.frame.columns if name != plan.weights]
+    columns = read_columns(raw.frame, {name: _reading(name, raw, plan) for name in names})
+    columns, kept = _without_missing(columns, raw, plan, notes)
+    if weights is not None:
+        weights = weights[kept]
+        if not weights.any():
+            msg = f"expected a positive weight in column {plan.weights!r}, got zeros only"
+            raise TableError(msg)
+        notes.append(f"Records count as often as column {plan.weights!r} says.")
+    codings = [pool(_coding(x, plan), x, plan.min_count) for x in columns]
+    _check_size(codings, plan.max_categories)
+    if plan.file is None:
+        what = "column was" if len(codings) == 1 else "columns were"
+        notes.append(
+            f"The categories of {len(codings)} {what} read from the table itself: fit for an "
+            "analysis, not for a release."
+        )
+    else:
+        notes.extend(plan.file.notes)
+    notes.extend(_column_notes(columns, codings, declared=plan.file is not None))
+    codes = np.empty((len(columns[0].codes), len(columns)), dtype=np.int64, order="F")
+    for i, (coding, column) in enumerate(zip(codings, columns, strict=True)):
+        codes[:, i] = coding.codes(column)
+    return CodedTable(
+        Domain(tuple(coding.attribute for coding in codings)),
+        freeze(codes),
+        None if weights is None else freeze(weights),
+        raw.source,
+        tuple(notes),
+    )
+
+
+def _coding(column: Column, plan: Plan) -> Coding:
+    if plan.file is not None:
+        return code_declared(column, plan.file.domain[column.name])
+    return code_from_table(
+        column, bins=plan.bins.get(column.name), n_bins=plan.n_bins, binning=plan.binning
+    )
+
+
+def _column_notes(
+    columns: Sequence[Column], codings: Sequence[Coding], *, declared: bool
+) -> list[str]:
+    """What was done to columns, one sentence for those with the same fate."""
+    binned: dict[str, list[str]] = {}
+    for coding in codings:
+        if coding.binned:
+            binned.setdefault(coding.binned, []).append(repr(coding.attribute.name))
+    notes = [f"Binned into {how}: {', '.join(names)}." for how, names in binned.items()]
+    for coding in codings:
+        notes.extend(coding.notes)
+    if declared:
+        return notes
+    words: dict[str, list[str]] = {}
+    for column in columns:
+        for text, count in suspects(column).items():
+            words.setdefault(text, []).append(f"{column.name!r} ({count:,})")
+    return notes + [
+        f"The text {text!r} often means missing; it was kept as a category (see null_values) in "
+        f"{', '.join(places)}."
+        for text, places in words.items()
+    ]
+
+
+def _reading(name: str, raw: RawTable, plan: Plan) -> Reading:
+    strip = plan.strip if plan.strip is not None else not raw.typed
+    reading = Reading(
+        typed=raw.typed,
+        strip=strip if isinstance(strip, str) else ("" if strip else None),
+        nulls=plan.nulls,
+    )
+    if plan.file is None:
+        return reading
+    attribute: Attribute = plan.file.domain[name]
+    nulls = (*plan.nulls, *plan.file.null_values.get(name, ()))
+    texts = frozenset(label for label in attribute.categories if isinstance(label, str))
+    ordinary = attribute.intervals
+    # A text file has no types: where every declared category is text, its fields are text.
+    as_text = attribute.edges is None and all(isinstance(label, str) for label in ordinary)
+    return replace(reading, nulls=nulls, keep=texts, as_text=as_text)
+
+
+def _without_missing(
+    columns: list[Column], raw: RawTable, plan: Plan, notes: list[str]
+) -> tuple[list[Column], Any]:
+    kept = np.ones(raw.frame.height, dtype=np.bool_)
+    gaps = [column for column in columns if column.missing]
+    if not gaps:
+        return columns, kept
+    found = ", ".join(f"{column.name!r} ({column.missing:,})" for column in gaps)
+    if plan.missing == "error":
+        msg = (
+            f"expected no missing value in column {gaps[0].name!r}, got {gaps[0].missing:,} "
+            f"(columns with missing values: {found})"
+        )
+        raise TableError(msg)
+    if plan.missing == "category":
+        notes.append(f"Missing values were given a category of their own in {found}.")
+        return columns, kept
+    for column in gaps:
+        kept &= column.codes >= 0
+    dropped = len(kept) - int(kept.sum())
+    if not kept.any():
+        msg = (
+            f"expected records in {raw.source}, got none after dropping those with missing values: "
+            f"{found}"
+        )
+        raise TableError(msg)
+    notes.append(
+        f"{dropped:,} of {len(kept):,} records were dropped for missing values in {found}."
+    )
+    return [column.take(kept) for column in columns], kept
+
+
+def _check_size(codings: Sequence[Coding], limit: int) -> None:
+    sizes = [coding.attribute.size for coding in codings]
+    for coding, size in zip(codings, sizes, strict=True):
+        if size <= limit:
+            continue
+        name = coding.attribute.name
+        cells = size * max(sum(sizes) - size, 1)
+        msg = (
+            f"expected at most {limit:,} categories in a column, got {size:,} in {name!r}. Its "
+            f"tables with the other columns alone would take {_memory(8 * cells)}. If it "
+            "identifies records, leave it out (exclude); else bin it (bins), pool rare categories "
+            "(min_count), or raise max_categories."
+        )
+        raise CapacityError(msg)
+
+
+def _memory(size: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:,.1f} GB"
