@@ -1,27 +1,41 @@
-"""Measure and control the privacy that seeps through correlations."""
+"""Measure and control the privacy that seeps through correlations.
+
+Names are loaded when they are first used, so that the command line starts without NumPy.
+"""
 
 from __future__ import annotations
 
-from seepage.channel import Channel, lambda_response, randomized_response
-from seepage.counts import Counts, PairCounts
-from seepage.domain import Attribute, Domain
-from seepage.errors import (
-    CapacityError,
-    DomainError,
-    InvalidInputError,
-    MissingDependencyError,
-    SeepageError,
-    TableError,
-)
-from seepage.results import Finding, Interval, Standing
-from seepage.tradeoff import Envelope, TradeOff
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from seepage.channel import Channel, lambda_response, randomized_response
+    from seepage.counts import Counts, PairCounts
+    from seepage.domain import Attribute, Domain
+    from seepage.errors import (
+        CapacityError,
+        DomainError,
+        InvalidInputError,
+        MissingDependencyError,
+        SeepageError,
+        TableError,
+    )
+    from seepage.leakage import CalibratedTriad, Triad, UncalibratedTriad, baselines
+    from seepage.leakage.robust import robust_leakage
+    from seepage.plan.audit import AuditResult, PairLeakage, audit
+    from seepage.results import Finding, Interval, Standing
+    from seepage.tables import CodedTable
+    from seepage.tradeoff import Envelope, TradeOff
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Attribute",
+    "AuditResult",
+    "CalibratedTriad",
     "CapacityError",
     "Channel",
+    "CodedTable",
     "Counts",
     "Domain",
     "DomainError",
@@ -31,10 +45,52 @@ __all__ = [
     "InvalidInputError",
     "MissingDependencyError",
     "PairCounts",
+    "PairLeakage",
     "SeepageError",
     "Standing",
     "TableError",
     "TradeOff",
+    "Triad",
+    "UncalibratedTriad",
+    "audit",
+    "baselines",
     "lambda_response",
     "randomized_response",
+    "robust_leakage",
 ]
+
+_MODULES = {
+    "channel": ("Channel", "lambda_response", "randomized_response"),
+    "counts": ("Counts", "PairCounts"),
+    "domain": ("Attribute", "Domain"),
+    "errors": (
+        "CapacityError",
+        "DomainError",
+        "InvalidInputError",
+        "MissingDependencyError",
+        "SeepageError",
+        "TableError",
+    ),
+    "leakage": ("CalibratedTriad", "Triad", "UncalibratedTriad", "baselines"),
+    "leakage.robust": ("robust_leakage",),
+    "plan.audit": ("AuditResult", "PairLeakage", "audit"),
+    "results": ("Finding", "Interval", "Standing"),
+    "tables": ("CodedTable",),
+    "tradeoff": ("Envelope", "TradeOff"),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name on first use (PEP 562)."""
+    if name not in _HOME:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})
