@@ -1,0 +1,215 @@
+"""Where results go: checked before the work, rendered whole, then written.
+
+No file is opened before everything that will be written exists in memory, and each file is
+written under a temporary name and moved.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seepage.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from seepage.plan.audit import AuditResult
+
+STDOUT = "-"
+CHART_SUFFIXES = (".png", ".svg")
+
+
+@dataclass(frozen=True)
+class Output:
+    """One thing to write.
+
+    Parameters
+    ----------
+    option : str
+        The option that asked for it, for messages.
+    path : Path or None
+        Where it goes; None is standard output.
+    render : callable
+        Makes the content from the result.
+    folder : bool
+        Whether the parent folder may be created.
+    """
+
+    option: str
+    path: Path | None
+    render: Callable[[AuditResult], bytes]
+    folder: bool = False
+
+
+def requested(
+    *,
+    json: str | None,
+    csv: str | None,
+    html: Path | None,
+    charts: Iterable[Path],
+    folder: Path | None,
+) -> list[Output]:
+    """List the outputs that the options ask for.
+
+    Raises
+    ------
+    InvalidInputError
+        If a chart has an unknown ending.
+    """
+    outputs = []
+    if json is not None:
+        outputs.append(Output("--json", _path(json), _json))
+    if csv is not None:
+        outputs.append(Output("--csv", _path(csv), _csv))
+    if html is not None:
+        outputs.append(Output("--html", html, _html))
+    for chart in charts:
+        if chart.suffix.lower() not in CHART_SUFFIXES:
+            msg = f"expected --chart FILE.png or FILE.svg, got {str(chart)!r}"
+            raise InvalidInputError(msg)
+        outputs.append(Output("--chart", chart, _chart(chart.suffix.lower())))
+    if folder is not None:
+        whole: dict[str, Callable[[AuditResult], bytes]] = {
+            "audit.json": _json,
+            "audit.csv": _csv,
+            "audit.html": _html,
+            "heatmap.svg": _chart(".svg"),
+        }
+        outputs += [Output("--out", folder / name, make, True) for name, make in whole.items()]
+    return outputs
+
+
+def _path(text: str) -> Path | None:
+    return None if text == STDOUT else Path(text)
+
+
+def check(outputs: Iterable[Output], inputs: Iterable[Path]) -> None:
+    """Refuse outputs that could not be written, or that would destroy something.
+
+    Parameters
+    ----------
+    outputs : iterable of Output
+    inputs : iterable of Path
+        Files that are read, and so must not be written.
+
+    Raises
+    ------
+    InvalidInputError
+        The message names the option and the path.
+    """
+    sources = {os.path.realpath(path): path for path in inputs}
+    taken: dict[str, str] = {}
+    for output in outputs:
+        key = STDOUT if output.path is None else os.path.realpath(output.path)
+        shown = "standard output" if output.path is None else repr(str(output.path))
+        if key in taken:
+            msg = f"expected different targets, got {shown} for {taken[key]} and {output.option}"
+            raise InvalidInputError(msg)
+        taken[key] = output.option
+        if output.path is None:
+            continue
+        if key in sources or _is_one_of(output.path, sources.values()):
+            msg = f"expected {output.option} to differ from the files that are read, got {shown}"
+            raise InvalidInputError(msg)
+        _check_writable(output, shown)
+
+
+def _is_one_of(path: Path, sources: Iterable[Path]) -> bool:
+    """Whether `path` is the same file under another name (a hard link, another spelling)."""
+    if not path.exists():
+        return False
+    return any(source.exists() and path.samefile(source) for source in sources)
+
+
+def _check_writable(output: Output, shown: str) -> None:
+    path = Path(os.path.realpath(str(output.path)))
+    if path.is_dir():
+        msg = f"expected {output.option} FILE, got the folder {shown}"
+        raise InvalidInputError(msg)
+    if path.exists() and not os.access(path, os.W_OK):
+        msg = f"expected {output.option} to name a file that may be written, got {shown}"
+        raise InvalidInputError(msg)
+    folder = path.parent
+    if output.folder and not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir():
+        msg = f"expected an existing folder for {output.option} {shown}, got {str(folder)!r}"
+        raise InvalidInputError(msg)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        msg = f"expected a writable folder for {output.option} {shown}, got {str(folder)!r}"
+        raise InvalidInputError(msg)
+
+
+def write(outputs: Iterable[Output], result: AuditResult) -> list[Path]:
+    """Render everything, then write everything.
+
+    Returns
+    -------
+    list of Path
+        The files written, in order.
+    """
+    rendered = [(output, output.render(result)) for output in outputs]
+    files = []
+    for output, content in rendered:
+        if output.path is None:
+            sys.stdout.buffer.write(content)
+            sys.stdout.flush()
+        else:
+            if output.folder:
+                output.path.parent.mkdir(exist_ok=True)
+            _write(output.path, content)
+            files.append(output.path)
+    return files
+
+
+def _write(path: Path, content: bytes) -> None:
+    from seepage.results import write_bytes
+
+    # Links are followed, and devices such as /dev/null are written to instead of replaced.
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        target.write_bytes(content)
+    else:
+        write_bytes(target, content)
+
+
+def _encode(text: str) -> bytes:
+    # A file name that is not valid text reaches us with lone surrogates.
+    return text.encode("utf-8", errors="replace")
+
+
+def _json(result: AuditResult) -> bytes:
+    return _encode(result.to_json() + "\n")
+
+
+def _csv(result: AuditResult) -> bytes:
+    import csv
+    import io
+
+    columns = result.columns()
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return _encode(stream.getvalue())
+
+
+def _html(result: AuditResult) -> bytes:
+    return _encode(result.to_html())
+
+
+def _chart(suffix: str) -> Callable[[AuditResult], bytes]:
+    def render(result: AuditResult) -> bytes:
+        import tempfile
+
+        from seepage import report
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"chart{suffix}"
+            report.save_chart(report.chart(result), path)
+            return path.read_bytes()
+
+    return render

@@ -1,0 +1,171 @@
+"""Texts of the command line to values: numbers, lists, ``NAME=VALUE``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from seepage.errors import InvalidInputError, TableError
+
+Bins = int | tuple[float, ...] | Literal["none"]
+
+
+def number(text: object, name: str) -> float:
+    """Return a number in [0, ∞]; ``inf`` and ``∞`` are accepted.
+
+    Raises
+    ------
+    InvalidInputError
+        If `text` is negative, NaN or not a number.
+    """
+    value = math.nan
+    if isinstance(text, (int, float)) and not isinstance(text, bool):
+        value = float(text)
+    elif isinstance(text, str):
+        try:
+            value = float(text.strip().replace("∞", "inf"))
+        except ValueError:
+            value = math.nan
+    if not value >= 0:
+        msg = f"expected {name} to be a number from 0 to inf, got {text!r}"
+        raise InvalidInputError(msg)
+    return value
+
+
+def names(texts: Iterable[str] | None, option: str) -> list[str] | None:
+    """Split comma-separated names; a name with a comma goes into double quotes.
+
+    Returns None when the option was not given.
+    """
+    import csv
+
+    if not texts:
+        return None
+    found: list[str] = []
+    for row in csv.reader(texts, skipinitialspace=True):
+        found += [item.strip() for item in row]
+    if not found or not all(found):
+        msg = f"expected {option} NAME,NAME,…, got {','.join(texts)!r}"
+        raise InvalidInputError(msg)
+    return found
+
+
+def assignments(texts: Iterable[str] | None, option: str, form: str) -> dict[str, str]:
+    """Split ``NAME=VALUE`` at the last equals sign.
+
+    Raises
+    ------
+    InvalidInputError
+        If a text has no name or no value, or a name comes twice.
+    """
+    found: dict[str, str] = {}
+    for text in texts or ():
+        name, equals, value = text.rpartition("=")
+        name, value = name.strip(), value.strip()
+        if not equals or not name or not value:
+            msg = f"expected {option} {form}, got {text!r}"
+            raise InvalidInputError(msg)
+        if name in found:
+            msg = f"expected one {option} for column {name!r}, got {found[name]!r} and {value!r}"
+            raise InvalidInputError(msg)
+        found[name] = value
+    return found
+
+
+def bins(texts: Iterable[str] | None) -> dict[str, Bins]:
+    """Read ``NAME=5``, ``NAME=0,10,20`` and ``NAME=none``.
+
+    Returns
+    -------
+    dict
+        The number of bins, the edges, or "none": each number is a category.
+
+    Raises
+    ------
+    InvalidInputError
+        If a value has none of the three forms.
+    """
+    form = "NAME=5, NAME=0,10,20 or NAME=none"
+    found: dict[str, Bins] = {}
+    for name, value in assignments(texts, "--bins", form).items():
+        found[name] = _bins_of(name, value, form)
+    return found
+
+
+def _bins_of(name: str, value: str, form: str) -> Bins:
+    msg = f"expected --bins {form}, got {name + '=' + value!r}"
+    if value.lower() == "none":
+        return "none"
+    try:
+        if "," in value:
+            return tuple(float(item) for item in value.split(","))
+        count = int(value)
+    except ValueError:
+        raise InvalidInputError(msg) from None
+    if count < 1:
+        raise InvalidInputError(msg)
+    return count
+
+
+def budgets(texts: Iterable[str] | None, file: Path | None) -> dict[str, float]:
+    """Read ε of single columns from a JSON file, then from ``NAME=EPS`` texts, which win.
+
+    Raises
+    ------
+    InvalidInputError
+        If a value is no budget.
+    TableError
+        If the file is not a JSON object of numbers.
+    """
+    found: dict[str, float] = {}
+    if file is not None:
+        found = {
+            name: number(value, f"the budget of column {name!r} in {str(file)!r}")
+            for name, value in _read_object(file).items()
+        }
+    for name, value in assignments(texts, "--budget", "NAME=EPSILON").items():
+        found[name] = number(value, f"the budget of column {name!r}")
+    return found
+
+
+def _read_object(file: Path) -> dict[str, object]:
+    form = '{"column": epsilon, …}'
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=_unique)
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        msg = f"expected a JSON object {form} in {str(file)!r}, got: {error}"
+        raise TableError(msg) from None
+    except _TwiceError as error:
+        msg = f"expected one budget for column {error.args[0]!r} in {str(file)!r}, got two"
+        raise TableError(msg) from None
+    if not isinstance(content, dict):
+        msg = f"expected a JSON object {form} in {str(file)!r}, got {type(content).__name__}"
+        raise TableError(msg)
+    return content
+
+
+class _TwiceError(Exception):
+    """A key of a JSON object occurs twice."""
+
+
+def _unique(items: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, value in items:
+        if name in found:
+            raise _TwiceError(name)
+        found[name] = value
+    return found
+
+
+def separator(text: str | None) -> str | None:
+    r"""Read a field separator; ``tab`` and ``\t`` stand for a tab."""
+    if text is None:
+        return None
+    value = {"tab": "\t", "\\t": "\t", "space": " "}.get(text.lower(), text)
+    if len(value) != 1:
+        msg = f"expected --separator to be one character or 'tab', got {text!r}"
+        raise InvalidInputError(msg)
+    return value

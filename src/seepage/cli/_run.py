@@ -1,0 +1,165 @@
+"""What every verb shares while it runs: exit codes, errors as one line, a progress bar."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import typer
+
+from seepage.errors import CapacityError, SeepageError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+TARGET_MISSED = 1
+BAD_INPUT = 2
+DEFECT = 3
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+PROGRESS_DELAY = 1.0
+"""Seconds of work before a progress bar appears."""
+
+
+def one_line(message: object) -> str:
+    """Return a message on one line, with control and invisible characters written as escapes."""
+    return "".join(
+        char if char.isprintable() else " " if char in "\r\n\t" else _escape(char)
+        for char in str(message).strip()
+    )
+
+
+def _escape(char: str) -> str:
+    return char.encode("unicode_escape").decode("ascii")
+
+
+def say(message: object) -> None:
+    """Write one line to standard error."""
+    typer.echo(one_line(message), err=True)
+
+
+@contextlib.contextmanager
+def guard(*, debug: bool) -> Iterator[None]:
+    """Turn every way in which a verb can fail into one line and an exit code.
+
+    Parameters
+    ----------
+    debug : bool
+        Let exceptions through, with their traceback.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except (typer.Exit, typer.Abort):
+        raise
+    except BrokenPipeError:
+        _forget_stdout()
+        raise typer.Exit(PIPE_CLOSED) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except Exception as error:
+        if debug:
+            raise
+        raise typer.Exit(_report(error)) from None
+
+
+def _report(error: Exception) -> int:
+    if isinstance(error, SeepageError):
+        say(f"error: {error}")
+        if isinstance(error, CapacityError):
+            say("hint: see the options --exclude, --bins, --n-bins and --min-count")
+        return BAD_INPUT
+    if isinstance(error, OSError):
+        reason = error.strerror or str(error) or type(error).__name__
+        say(f"error: {reason}" + (f": {error.filename!r}" if error.filename else ""))
+        return BAD_INPUT
+    if isinstance(error, MemoryError):
+        say("error: expected the work to fit into memory, but it ran out")
+        say("hint: see the options --exclude, --bins, --n-bins and --min-count")
+        return BAD_INPUT
+    say(f"internal error: {type(error).__name__}: {error}")
+    say("hint: this is a defect of seepage; please report it with the output of --debug")
+    return DEFECT
+
+
+def _forget_stdout() -> None:
+    """Keep the interpreter from complaining about the closed pipe when it flushes at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Work:
+    """A progress bar on standard error that appears only when the work lasts.
+
+    Nothing is shown when standard error is not a terminal, or when `quiet`.
+
+    Parameters
+    ----------
+    quiet : bool
+        Show nothing in any case.
+    """
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._wanted = not quiet and sys.stderr.isatty()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._label = ""
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._timer: threading.Timer | None = None
+
+    def __enter__(self) -> Work:
+        if self._wanted:
+            self._timer = threading.Timer(PROGRESS_DELAY, self._show)
+            self._timer.daemon = True
+            self._timer.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        with self._lock:
+            self._closed = True
+            if self._bar is not None:
+                self._bar.stop()
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        with self._lock:
+            if self._closed:
+                return
+            self._bar = Progress(
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                TextColumn("{task.percentage:>3.0f}%"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._task = self._bar.add_task(self._label, total=None)
+            self._bar.start()
+
+    def stage(self, label: str) -> None:
+        """Name what is being done now, of unknown length."""
+        self._label = label
+        with self._lock:
+            if self._bar is not None and self._task is not None:
+                self._bar.update(self._task, description=label, total=None)
+
+    def step(self, done: int, total: int) -> None:
+        """Report `done` of `total` steps of the current stage."""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=done, total=total)

@@ -1,0 +1,186 @@
+"""What the audit command writes, and where."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+import seepage
+
+Run = Callable[..., Result]
+
+
+def test_report(run: Run, people: Path) -> None:
+    result = run("audit", people)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    assert result.stdout.startswith("Worst pair: releasing")
+    assert "sex ← copy" in result.stdout
+    assert "8 records, 4 columns, 12 ordered pairs" in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_json_alone_on_standard_output(run: Run, people: Path) -> None:
+    for arguments in (
+        ["--json", people],
+        [people, "--json"],
+        [people, "--json", "-"],
+        [people, "--json=-", "--top", "3"],
+    ):
+        result = run("audit", *arguments)
+        assert result.exit_code == 0, result.output
+        assert result.stderr == ""
+        content = json.loads(result.stdout)
+        assert content["format"] == "seepage.audit"
+        assert len(content["pairs"]) == 12
+
+
+def test_json_never_takes_the_table_for_its_file(run: Run, people: Path) -> None:
+    before = people.read_bytes()
+    assert run("audit", "--json", people).exit_code == 0
+    assert people.read_bytes() == before
+    result = run("audit", people, "--json", "result.json")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.split() == ["wrote", "result.json"]
+    assert result.stdout.startswith("Worst pair")
+    assert json.loads(Path("result.json").read_text(encoding="utf-8"))["records"] == 8
+
+
+def test_csv(run: Run, people: Path) -> None:
+    result = run("audit", people, "--csv", "-", "-e", "inf")
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert len(rows) == 12
+    by_pair = {(row["secret"], row["released"]): row for row in rows}
+    assert float(by_pair["sex", "copy"]["leakage"]) == math.inf
+    assert float(by_pair["sex", "coin"]["leakage"]) == 0
+    assert by_pair["sex", "coin"]["secret_value"] == ""
+
+
+def test_everything_into_a_folder(run: Run, people: Path, folder: Path) -> None:
+    result = run("audit", people, "--out", "results", "--chart", "map.png", "--html", "page.html")
+    assert result.exit_code == 0, result.output
+    written = sorted(path.name for path in (folder / "results").iterdir())
+    assert written == ["audit.csv", "audit.html", "audit.json", "heatmap.svg"]
+    assert (folder / "map.png").read_bytes().startswith(b"\x89PNG")
+    assert b"<svg" in (folder / "results" / "heatmap.svg").read_bytes()
+    assert "<html" in (folder / "page.html").read_text(encoding="utf-8")
+    assert result.stderr.count("wrote ") == 6
+    again = run("audit", people, "--out", "results", "--quiet")
+    assert (again.exit_code, again.stdout, again.stderr) == (0, "", "")
+
+
+def test_quiet(run: Run, people: Path) -> None:
+    result = run("audit", people, "-q")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+
+
+def test_device_is_written_to_and_not_replaced(run: Run, people: Path) -> None:
+    device = Path("/dev/null")
+    if not device.is_char_device():
+        pytest.skip("no null device here")
+    assert run("audit", people, "-q", "--csv", device).exit_code == 0
+    assert device.is_char_device()
+
+
+def test_link_is_followed(run: Run, people: Path, folder: Path) -> None:
+    (folder / "real.csv").write_text("old", encoding="utf-8")
+    (folder / "link.csv").symlink_to(folder / "real.csv")
+    assert run("audit", people, "--csv", "link.csv").exit_code == 0
+    assert (folder / "link.csv").is_symlink()
+    assert (folder / "real.csv").read_text(encoding="utf-8").startswith("secret,")
+
+
+def test_budgets(run: Run, people: Path, folder: Path) -> None:
+    (folder / "budgets.json").write_text('{"sex": 0.5, "copy": 4}', encoding="utf-8")
+    result = run(
+        "audit", people, "-e", "2", "--budgets", "budgets.json", "-b", "copy=inf", "--json"
+    )
+    assert result.exit_code == 0, result.output
+    content = json.loads(result.stdout)
+    assert content["budgets"] == {"sex": 0.5, "copy": "inf", "coin": 2.0, "age": 2.0}
+
+
+def test_target(run: Run, people: Path) -> None:
+    assert run("audit", people, "--target", "1").exit_code == 0
+    missed = run("audit", people, "--target", "0.99", "--csv", "pairs.csv")
+    assert missed.exit_code == 1
+    assert missed.stderr.splitlines()[-1].startswith("target missed: expected at most 0.99 nats")
+    assert Path("pairs.csv").exists()
+    assert run("audit", people, "-x", "copy,age", "--target", "0").exit_code == 0
+    assert run("audit", people, "-e", "inf", "--target", "inf").exit_code == 0
+
+
+def test_columns(run: Run, people: Path) -> None:
+    for arguments in (["-c", "sex,coin"], ["-x", "copy", "-x", "age"]):
+        content = json.loads(run("audit", people, "--json", *arguments).stdout)
+        assert list(content["budgets"]) == ["sex", "coin"]
+
+
+def test_several_files_are_one_table(run: Run, people: Path, folder: Path) -> None:
+    other = folder / "more.csv"
+    other.write_text("sex,copy,coin,age\nf,F,heads,20\n", encoding="utf-8")
+    content = json.loads(run("audit", people, other, "--json").stdout)
+    assert content["records"] == 9
+
+
+def test_headerless(run: Run, folder: Path) -> None:
+    (folder / "raw.data").write_text("a; 1; x\nb; 2; ?\na; 1; y\n", encoding="utf-8")
+    result = run(
+        "audit", "raw.data", "--no-header", "--names", "p,q,r", "-s", ";", "--null", "?",
+        "--bins", "q=none", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    content = json.loads(result.stdout)
+    assert content["records"] == 3
+    assert list(content["budgets"]) == ["p", "q", "r"]
+    dropped = run(
+        "audit", "raw.data", "--no-header", "-s", ";", "--null", "?", "--missing", "drop", "--json"
+    )
+    assert json.loads(dropped.stdout)["records"] == 2
+
+
+def test_weights(run: Run, folder: Path) -> None:
+    (folder / "w.csv").write_text("a,b,w\nx,p,3\ny,q,2\n", encoding="utf-8")
+    content = json.loads(run("audit", "w.csv", "-w", "w", "--json").stdout)
+    assert content["records"] == 5
+    assert list(content["budgets"]) == ["a", "b"]
+
+
+def test_example(run: Run) -> None:
+    result = run("audit", "--example")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("Worst pair: releasing")
+
+
+def test_adult(run: Run, data_dir: Path) -> None:
+    files = [data_dir / "adult" / name for name in ("adult.data", "adult.test")]
+    names = (
+        "age,workclass,fnlwgt,education,education-num,marital-status,occupation,relationship,"
+        "race,sex,capital-gain,capital-loss,hours-per-week,native-country,income"
+    )
+    result = run(
+        "audit", *files, "--no-header", "--names", names, "--null", "?", "--missing", "drop",
+        "-c", "sex,relationship,marital-status,race,native-country", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    found = {(p["secret"], p["released"]): p for p in json.loads(result.stdout)["pairs"]}
+    assert found["relationship", "marital-status"]["leakage"]["value"] > 0.99
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version").stdout == f"seepage {seepage.__version__}\n"
+    shown = run("audit", "--help")
+    assert shown.exit_code == 0
+    for word in ("Table", "Budgets", "Output", "--epsilon", "seepage audit --example"):
+        assert word in shown.stdout
+    root = run("--help")
+    assert root.exit_code == 0
+    assert "seepage audit --example" in root.stdout
