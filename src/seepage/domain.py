@@ -168,7 +168,7 @@ def _check_label(label: object, name: str) -> None:
 
 def _checked_edges(attribute: Attribute) -> tuple[float, ...]:
     try:
-        edges = tuple(float(edge) for edge in attribute.edges or ())
+        edges = tuple(float(edge) + 0.0 for edge in attribute.edges or ())  # no negative zero
     except (TypeError, ValueError) as error:
         msg = f"expected numbers as bin edges of {attribute.name!r}, got {attribute.edges!r}"
         raise DomainError(msg) from error

@@ -14,7 +14,7 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from seepage import _envelope
+from seepage import _envelope, _hull
 from seepage._numeric import (
     BoolArray,
     FloatArray,
@@ -86,7 +86,7 @@ class TradeOff:
             msg = f"expected distributions over the same outcomes, got lengths {h.size}, {g.size}"
             raise InvalidInputError(msg)
         rows = np.stack((g, h))
-        hull = _envelope.hull_of_pairs(rows, np.array([0]), np.array([1]))
+        hull = _hull.hull_of_pairs(rows, np.array([0]), np.array([1]))
         return cls(hull.alpha, hull.gap)
 
     @classmethod
@@ -373,7 +373,7 @@ def _from_points(alpha: FloatArray, gap: FloatArray, *, keep_first: bool = True)
     alpha = np.concatenate(([0.0], alpha if keep_first else alpha[1:], [1.0]))
     gap = np.concatenate(([0.0], gap if keep_first else gap[1:], [0.0]))
     gap = np.minimum(gap, 1.0 - alpha)  # the two may have been rounded apart
-    kept = _envelope.upper_hull(alpha, gap)
+    kept = _hull.upper_hull(alpha, gap)
     return TradeOff(alpha[kept], gap[kept])
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from seepage import InvalidInputError, TradeOff, _envelope
+from seepage import InvalidInputError, TradeOff, _envelope, _hull, _search
 from seepage._numeric import log_ratio
 from seepage.tradeoff import worst_case
 
@@ -174,9 +174,9 @@ MANY = np.concatenate(
 )
 
 
-def every_pair(P: np.ndarray) -> _envelope.Hull:
+def every_pair(P: np.ndarray) -> _hull.Hull:
     xs, ys = np.nonzero(~np.eye(len(P), dtype=bool))
-    return _envelope.hull_of_pairs(P, xs, ys)
+    return _hull.hull_of_pairs(P, xs, ys)
 
 
 def check_against_sorting(P: np.ndarray) -> None:
@@ -289,8 +289,8 @@ def test_support_bounds(kind):
     P = large_table(rng, kind)[:6]
     xs, ys = (i.ravel() for i in np.indices((len(P), len(P))))
     for s in (0.0, 1e-7, 0.3, 4.0, 1e6):
-        table, error = _envelope.support_all(P, s)
-        direct = _envelope.support(P, xs, ys, s)
+        table, error = _search.support_all(P, s)
+        direct = _search.support(P, xs, ys, s)
         for x, y, h in zip(xs, ys, direct, strict=True):
             if x == y:
                 continue
@@ -312,7 +312,7 @@ def test_support_bounds(kind):
                 sum(map(Fraction, P[y].tolist())) - 1
             )
             assert table[x, y] + error >= float(exact - total * (2 + Fraction(s)))
-            assert abs(Fraction(float(h)) - exact) <= Fraction(_envelope.ROUNDING) * gap
+            assert abs(Fraction(float(h)) - exact) <= Fraction(_search.ROUNDING) * gap
 
 
 def test_left_out_pair_is_found_beyond_many_that_tie():

@@ -124,7 +124,7 @@ def _outward(edge: float, tolerance: float, rounding: Callable[[float], int]) ->
 
 def number_text(value: float) -> str:
     """Write a number as shortly as reading it back allows."""
-    text = repr(float(value))
+    text = repr(float(value) + 0.0)  # no negative zero
     return text.removesuffix(".0")
 
 
