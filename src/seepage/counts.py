@@ -326,7 +326,7 @@ def check_capacity(domain: Domain, limit: int = MAX_CELLS) -> None:
     msg = (
         f"expected pairwise tables of at most {limit:,} cells, got {cells:,} "
         f"({8 * cells / 1e9:,.1f} GB). The columns with most categories are {names}: bin numbers, "
-        f"pool rare categories (min_count), or leave out identifiers."
+        f"pool rare categories with min_count (--min-count), or leave out identifiers."
     )
     raise CapacityError(msg)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from seepage._numeric import FloatArray, IntArray, check_epsilon
-from seepage.channel import Channel, randomized_response
+from seepage.channel import randomized_response
 from seepage.domain import Domain
 from seepage.errors import InvalidInputError
 from seepage.leakage._stack import Curve
-from seepage.leakage.joint import check_joint_capacity, joint_counts, joint_leakage
+from seepage.leakage.joint import check_joint_capacity, joint_leakage
 
 _ROUNDING = 1e-9
 
@@ -82,6 +83,10 @@ class TripleCheck:
         return tuple(t for t in self.exceeding if t.exceeds_worst_case)
 
 
+MODERATE = 300.0
+"""ε up to which probabilities of reports are far from the limits of floating point."""
+
+
 def triple_check(
     domain: Domain,
     codes: IntArray,
@@ -121,21 +126,25 @@ def triple_check(
         msg = f"expected one budget for each of {len(domain)} attributes, got shape {e.shape}"
         raise InvalidInputError(msg)
     d, names, shape = len(domain), domain.names, domain.shape
-    channels = [randomized_response(k, x) for k, x in zip(shape, e.tolist(), strict=True)]
-    single = _singles(domain, codes, weights, channels)
+    for axes in combinations(range(d), 3):
+        sizes = [shape[i] for i in axes]
+        check_joint_capacity([names[i] for i in axes], sizes, sizes[1:])
     worst = np.full((d, d), np.nan)
     if curve is not None:
         for k, j in np.argwhere(~np.eye(d, dtype=np.bool_)).tolist():
             worst[k, j] = curve(names[k], names[j]).leakage(float(e[j]))
+    counter = _Counter(domain, codes, weights)
+    single = np.zeros((d, d))
+    for k, j in combinations(range(d), 2):
+        table = counter.table((k, j))
+        single[k, j] = _leakage(table, (e[j],))
+        single[j, k] = _leakage(table.T, (e[k],))
     found: dict[tuple[int, int, int], float] = {}
     for axes in combinations(range(d), 3):
-        sizes = [shape[i] for i in axes]
-        check_joint_capacity([names[i] for i in axes], sizes, sizes[1:])
-        table = joint_counts(domain, codes, weights, [names[i] for i in axes])
+        table = counter.table(axes)
         for position, k in enumerate(axes):
             i, j = (axis for axis in axes if axis != k)
-            moved = np.moveaxis(table, position, 0)
-            found[k, i, j] = joint_leakage(moved, [channels[i], channels[j]])
+            found[k, i, j] = _leakage(np.moveaxis(table, position, 0), (e[i], e[j]))
     return TripleCheck(
         tuple(
             Triple(
@@ -151,14 +160,41 @@ def triple_check(
     )
 
 
-def _singles(
-    domain: Domain, codes: IntArray, weights: IntArray | None, channels: list[Channel]
-) -> FloatArray:
-    """Leakage of each report alone: rows are secrets, columns released attributes."""
-    d, names = len(domain), domain.names
-    single = np.zeros((d, d))
-    for k, j in combinations(range(d), 2):
-        table = joint_counts(domain, codes, weights, [names[k], names[j]])
-        single[k, j] = joint_leakage(table, [channels[j]])
-        single[j, k] = joint_leakage(table.T, [channels[k]])
-    return single
+class _Counter:
+    """Contingency tables of a few attributes; columns are laid out once."""
+
+    def __init__(self, domain: Domain, codes: IntArray, weights: IntArray | None) -> None:
+        self.shape = domain.shape
+        self.columns = list(np.ascontiguousarray(codes.T, dtype=np.int64))
+        self.weights = weights
+
+    def table(self, axes: tuple[int, ...]) -> FloatArray:
+        """Counts of the attributes at these positions, one axis each."""
+        shape = tuple(self.shape[i] for i in axes)
+        cells = self.columns[axes[0]]
+        for i in axes[1:]:
+            cells = cells * self.shape[i] + self.columns[i]
+        counts = np.bincount(cells, weights=self.weights, minlength=math.prod(shape))
+        if counts.sum() == 0:
+            msg = "expected at least one record, got none"
+            raise InvalidInputError(msg)
+        return counts.reshape(shape).astype(np.float64)
+
+
+def _leakage(table: FloatArray, epsilons: tuple[float, ...]) -> float:
+    """Joint leakage about axis 0 of the other axes' k-ary randomised responses."""
+    if max(epsilons) > MODERATE:
+        sizes = table.shape[1:]
+        channels = [randomized_response(k, e) for k, e in zip(sizes, epsilons, strict=True)]
+        return joint_leakage(table, channels)
+    mass = table.sum(axis=tuple(range(1, table.ndim)))
+    kept = mass > 0
+    Q = table[kept] / mass[kept].reshape(-1, *(1,) * (table.ndim - 1))
+    for axis, epsilon in enumerate(epsilons, start=1):
+        # Up to a constant the channel is the identity plus 1/t everywhere; ε = 0 tells nothing.
+        if epsilon == 0:
+            Q = Q.sum(axis=axis, keepdims=True)
+        else:
+            Q = Q * np.expm1(epsilon) + Q.sum(axis=axis, keepdims=True)
+    # Every report has a positive probability here.
+    return float(np.log((Q.max(axis=0) / Q.min(axis=0)).max()))

@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from seepage._numeric import FloatArray
-from seepage.counts import PairCounts, conditional_rows
+from seepage.counts import MAX_CELLS, PairCounts, conditional_rows
 from seepage.domain import Domain, Label
 from seepage.errors import CapacityError, InvalidInputError, TableError, did_you_mean
 from seepage.leakage import Triad, baselines
+from seepage.leakage.model import LeakageModel
+from seepage.leakage.sampling import SampledLeakage, sampled_leakage
+from seepage.leakage.tree import DependencyTree
+from seepage.leakage.triples import Triple, triple_check
 from seepage.plan.budgets import budget_of_each
+from seepage.plan.totals import OWN_BUDGET, evaluate
 from seepage.results import Finding, Result, Standing
 from seepage.tables import CodedTable, load
 from seepage.tradeoff import Envelope, TradeOff
 
 POPULATION = (
-    "The joint distribution of the population is taken to be that of the {n:,} records counted; "
-    "sampling uncertainty is not included."
+    "Leakage and totals take the joint distribution of the population to be that of the {n:,} "
+    "records{weighted}."
 )
+SAMPLING = (
+    "The limits take the records as independent draws from the population. They hold for each pair "
+    "by itself at {confidence:.3g} confidence, at a budget chosen without looking at the data."
+)
+WEIGHTED = "There are no limits for sampling: weights are not counts of records."
 MECHANISMS = (
     "Leakage is the worst case over all ε-LDP mechanisms for the released attribute, all pairs of "
     "secret values and all events; the attacker knows the joint distribution."
 )
-PAIRWISE_TOTAL = (
-    "The pairwise total adds each attribute's own budget and the leakage of every other attribute "
-    "taken alone; several attributes together can tell more than this sum."
+TRIPLES = (
+    "Joint leakage is compared with the pairwise sum for every attribute and two others, all "
+    "through k-ary randomised response."
 )
+NO_TRIPLES = "Sets of three attributes were not checked jointly: {reason}."
+MAX_TRIPLE_WORK = 300_000_000
 MAX_FORECAST_SECONDS = 1800.0
 MAX_ROW_PAIRS = 40_000_000
 
@@ -61,12 +74,16 @@ class PairLeakage:
         Correlation of numeric labels, or of category positions; no bound on leakage.
     secret_values : (label, label) or None
         The pair of secret values that attains the worst case; None when nothing leaks.
+    support : (int, int) or None
+        Number of records (or their weight) with each of those two values.
     event : tuple of labels
         The released values that point to the first secret value rather than the second.
     curve : Envelope
         Leakage at every ε; the rows of its witnesses are positions of secret categories.
     grr_curve : TradeOff
         Leakage at every ε when the mechanism is k-ary randomised response.
+    sampled : SampledLeakage or None
+        Limits for the leakage in the population that the records are a sample of.
     """
 
     secret: str
@@ -79,9 +96,11 @@ class PairLeakage:
     mutual_information: Finding
     pearson: Finding
     secret_values: tuple[Label, Label] | None
+    support: tuple[int, int] | None
     event: tuple[Label, ...]
     curve: Envelope
     grr_curve: TradeOff
+    sampled: SampledLeakage | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +114,24 @@ class AuditResult(Result):
     domain : Domain
         The attributes.
     records : int
-        Number of records, or sum of their weights.
+        Number of records; of counts given directly, their sum.
+    weight : int or None
+        Sum of the weights of the records; None when every record counts once.
     budgets : mapping of str to float
         ε of each attribute.
     pairs : tuple of PairLeakage
         All ordered pairs, by secret, then released, in the order of the domain.
     totals : mapping of str to Finding
-        Pairwise total about each attribute, in nats.
+        Pairwise total about each attribute, in nats: a heuristic.
+    tree_totals : mapping of str to Finding
+        Total about each attribute when the data follow the dependency tree: an upper bound then.
+    group_total : Finding
+        Sum of all budgets: an upper bound of every total, without any assumption.
+    tree : DependencyTree
+        The Chow–Liu tree of the counts.
+    triples : tuple of Triple or None
+        Sets of three in which two attributes together tell more about the third than their pairwise
+        sum, by descending excess; None when they were not checked.
     assumptions : tuple of str
         What every number here rests on.
     """
@@ -109,9 +139,14 @@ class AuditResult(Result):
     source: str
     domain: Domain
     records: int
+    weight: int | None
     budgets: Mapping[str, float]
     pairs: tuple[PairLeakage, ...]
     totals: Mapping[str, Finding]
+    tree_totals: Mapping[str, Finding]
+    group_total: Finding
+    tree: DependencyTree
+    triples: tuple[Triple, ...] | None
     assumptions: tuple[str, ...]
 
     @cached_property
@@ -137,8 +172,13 @@ class AuditResult(Result):
 
     @property
     def ranked(self) -> tuple[PairLeakage, ...]:
-        """Pairs by descending leakage."""
-        return tuple(sorted(self.pairs, key=lambda pair: -pair.leakage.value))
+        """Pairs by descending leakage; of equal ones, those with the better evidence first."""
+
+        def key(pair: PairLeakage) -> tuple[float, float, float]:
+            lower = pair.sampled.interval.lower if pair.sampled else 0.0
+            return -pair.leakage.value, -lower, -pair.mutual_information.value
+
+        return tuple(sorted(self.pairs, key=key))
 
     def matrix(self, measure: str = "leakage") -> FloatArray:
         """One measure as a table; rows are secrets, columns released; NaN on the diagonal.
@@ -161,6 +201,25 @@ class AuditResult(Result):
         return table
 
     @property
+    def indistinguishable(self) -> tuple[PairLeakage, ...]:
+        """Pairs whose leakage cannot be told from none with the records at hand."""
+        return tuple(p for p in self.pairs if p.sampled and not p.sampled.distinguishable)
+
+    @property
+    def warning(self) -> str | None:
+        """What the pairwise totals miss, in one sentence, naming the worst set of three."""
+        if not self.triples:
+            return None
+        worst = self.triples[0]
+        count = len(self.triples)
+        return (
+            f"Pairwise totals understate: in {count} {'set' if count == 1 else 'sets'} of three, "
+            f"two attributes together tell more than their sum; {worst.first!r} and "
+            f"{worst.second!r} tell {worst.joint:.3f} nats about {worst.secret!r} through "
+            f"randomised response, their sum is {worst.pairwise:.3f}."
+        )
+
+    @property
     def verdict(self) -> str:
         """The worst pair in one sentence."""
         worst = self.ranked[0]
@@ -171,12 +230,19 @@ class AuditResult(Result):
                 "all pairs are independent in this table, or nothing is released."
             )
         first, second = worst.secret_values
-        share = "" if np.isinf(worst.epsilon) else f", {value / worst.epsilon:.0%} of its budget"
+        share = (
+            "" if np.isinf(worst.epsilon) else f", {_percent(value / worst.epsilon)} of its budget"
+        )
         factor = "without bound" if np.isinf(value) else f"by a factor of up to {np.exp(value):.3g}"
+        ties = sum(pair.leakage.value >= value * (1 - 1e-9) for pair in self.pairs)
+        which = "Worst pair" if ties == 1 else f"One of {ties} pairs that leak most"
+        counted = ""
+        if self.weight is None and worst.support is not None:
+            counted = f" ({worst.support[0]:,} and {worst.support[1]:,} records)"
         return (
-            f"Worst pair: releasing {worst.released!r} at ε = {_shown(worst.epsilon)} leaks up to "
+            f"{which}: releasing {worst.released!r} at ε = {_shown(worst.epsilon)} leaks up to "
             f"{value:.3f} nats about {worst.secret!r}{share}; it can shift the odds of "
-            f"{first!r} against {second!r} {factor}."
+            f"{first!r} against {second!r}{counted} {factor}."
         )
 
     def columns(self) -> Mapping[str, list[Any]]:
@@ -197,6 +263,12 @@ class AuditResult(Result):
             "secret_value": [p.secret_values and str(p.secret_values[0]) for p in rows],
             "other_value": [p.secret_values and str(p.secret_values[1]) for p in rows],
             "event": [" | ".join(map(str, p.event)) for p in rows],
+            "value_records": [p.support and p.support[0] for p in rows],
+            "other_records": [p.support and p.support[1] for p in rows],
+            "lower": [p.sampled and p.sampled.interval.lower for p in rows],
+            "bias_reduced": [p.sampled and p.sampled.interval.estimate for p in rows],
+            "upper": [p.sampled and p.sampled.interval.upper for p in rows],
+            "distinguishable": [p.sampled and p.sampled.distinguishable for p in rows],
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -206,14 +278,29 @@ class AuditResult(Result):
             "version": 1,
             "source": self.source,
             "records": self.records,
+            "weight": self.weight,
+            "domain": {
+                item.name: {
+                    "categories": list(item.categories),
+                    **({} if item.edges is None else {"edges": list(item.edges)}),
+                }
+                for item in self.domain
+            },
             "unit": "nats",
             "verdict": self.verdict,
             "assumptions": list(self.assumptions),
             "budgets": dict(self.budgets),
             "totals": {
-                name: {"value": item.value, "standing": item.standing, "method": "pairwise"}
-                for name, item in self.totals.items()
+                name: {
+                    "pairwise": _finding(self.totals[name]),
+                    "tree": _finding(self.tree_totals[name]),
+                    "group": _finding(self.group_total),
+                }
+                for name in self.domain.names
             },
+            "tree": [list(edge) for edge in self.tree.named_edges],
+            "warning": self.warning,
+            "triples": None if self.triples is None else [asdict(t) for t in self.triples],
             "pairs": [
                 {
                     "secret": p.secret,
@@ -226,12 +313,20 @@ class AuditResult(Result):
                     "pearson": _finding(p.pearson),
                     "triad": p.triad.to_dict(),
                     "secret_values": None if p.secret_values is None else list(p.secret_values),
+                    "support": None if p.support is None else list(p.support),
                     "event": list(p.event),
                     "curve": p.curve.vertices.tolist(),
+                    "sampled": None if p.sampled is None else _sampled(p.sampled),
                 }
                 for p in self.pairs
             ],
         }
+
+
+def _percent(share: float) -> str:
+    """A share as a percentage that is never rounded up to 100."""
+    text = f"{share:.0%}"
+    return ">99%" if text == "100%" and share < 1 - 1e-9 else text
 
 
 def _shown(epsilon: float) -> str:
@@ -242,10 +337,21 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return {"value": finding.value, "standing": finding.standing}
 
 
+def _sampled(sampled: SampledLeakage) -> dict[str, Any]:
+    return {
+        **asdict(sampled.interval),
+        "plug_in": sampled.plug_in,
+        "distinguishable": sampled.distinguishable,
+        "blame": None if sampled.blame is None else asdict(sampled.blame),
+    }
+
+
 def audit(
     table: Any,
     *,
     epsilon: float | Mapping[str, float] = 1.0,
+    confidence: float | None = 0.95,
+    triples: bool | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> AuditResult:
@@ -257,6 +363,11 @@ def audit(
         One row for each person. See `seepage.tables.load` for what can be read.
     epsilon : float or mapping of column names to float, default 1.0
         Budget of every attribute, or of each one, in [0, ∞].
+    confidence : float or None, default 0.95
+        Of the limits for sampling, in (0, 1), for each pair by itself. None leaves them out.
+    triples : bool, optional
+        Whether to compare joint and pairwise leakage of all sets of three attributes; by default,
+        when there are records (not only counts) and the work is moderate.
     progress : callable, optional
         Called with (pairs done, pairs in all).
     **options
@@ -277,29 +388,78 @@ def audit(
     >>> round(result.pair("sex", "smoker").leakage.value, 4)
     0.6201
     """
+    coded: CodedTable | None = None
+    notes: tuple[str, ...] = ()
     if isinstance(table, PairCounts):
         if options:
             msg = f"expected no reading options with counts, got {', '.join(sorted(options))}"
             raise InvalidInputError(msg)
         counts, source = table, "counts"
-        notes: tuple[str, ...] = ()
     else:
         coded = table if isinstance(table, CodedTable) else load(table, **options)
         counts, source, notes = coded.counts(), coded.source, coded.notes
     domain = counts.domain
     budgets = budget_of_each(domain, epsilon)
     _check_auditable(counts)
+    if confidence is not None:
+        if coded is not None and coded.weights is not None:
+            confidence, notes = None, (*notes, WEIGHTED)
+        else:
+            notes = (SAMPLING.format(confidence=confidence), *notes)
     n_pairs = len(domain) * (len(domain) - 1)
     pairs: list[PairLeakage] = []
     for secret in domain.names:
         for released in domain.names:
             if secret != released:
-                pairs.append(_audit_pair(counts, secret, released, budgets[released]))
+                pairs.append(_audit_pair(counts, secret, released, budgets[released], confidence))
                 if progress is not None:
                     progress(len(pairs), n_pairs)
-    totals = {name: _pairwise_total(name, budgets, pairs) for name in domain.names}
-    assumptions = (POPULATION.format(n=counts.total), MECHANISMS, PAIRWISE_TOTAL, *notes)
-    return AuditResult(source, domain, counts.total, budgets, tuple(pairs), totals, assumptions)
+    found, note = _triples(coded, budgets, wanted=triples)
+    curves = {(pair.secret, pair.released): pair.curve for pair in pairs}
+    model = LeakageModel.from_curves(domain, curves, tree=DependencyTree.chow_liu(counts))
+    totals = {name: evaluate(model, budgets, name) for name in ("pairwise", "tree", "group")}
+    weight = None if coded is None or coded.weights is None else counts.total
+    records = counts.total if weight is None or coded is None else len(coded.codes)
+    weighted = "" if weight is None else f", weighted to {weight:,}"
+    shared = (POPULATION.format(n=records, weighted=weighted), MECHANISMS)
+    kinds = (total.assumptions for total in totals.values())
+    # Totals state what each of them assumes; what they share is stated once.
+    extra = dict.fromkeys(x for kind in kinds for x in kind if x != OWN_BUDGET)
+    return AuditResult(
+        source=source,
+        domain=domain,
+        records=records,
+        weight=weight,
+        budgets=budgets,
+        pairs=tuple(pairs),
+        totals=totals["pairwise"].findings,
+        tree_totals=totals["tree"].findings,
+        group_total=totals["group"].finding(domain.names[0]),
+        tree=model.dependency_tree(),
+        triples=found,
+        assumptions=(*shared, *extra, note, *notes),
+    )
+
+
+def _triples(
+    coded: CodedTable | None, budgets: Mapping[str, float], *, wanted: bool | None
+) -> tuple[tuple[Triple, ...] | None, str]:
+    """Sets of three that exceed the pairwise sum, and what to say about the check."""
+    if wanted is False:
+        return None, NO_TRIPLES.format(reason="not asked for")
+    if coded is None:
+        if wanted:
+            msg = "expected records to check sets of three attributes, got counts only"
+            raise InvalidInputError(msg)
+        return None, NO_TRIPLES.format(reason="only pairwise counts are given")
+    d = len(coded.domain)
+    sizes = sorted(coded.domain.shape)
+    work = math.comb(d, 3) * (len(coded.codes) + 20 * math.prod(sizes[d // 2 : d // 2 + 1]) ** 3)
+    if wanted is None and (work > MAX_TRIPLE_WORK or math.prod(sizes[-3:]) > MAX_CELLS // 10):
+        return None, NO_TRIPLES.format(reason="too much work by default; ask for it with triples")
+    vector = [budgets[name] for name in coded.domain.names]
+    check = triple_check(coded.domain, coded.codes, vector, weights=coded.weights)
+    return check.exceeding, TRIPLES
 
 
 def _check_auditable(counts: PairCounts) -> None:
@@ -321,12 +481,14 @@ def _check_auditable(counts: PairCounts) -> None:
         msg = (
             f"expected columns with fewer categories: {widest.name!r} has {widest.size:,}; the "
             f"audit would take about {seconds:,.0f} s and {memory:,.1f} GB. Bin numbers, pool rare "
-            f"categories (min_count), or leave the column out."
+            f"categories with min_count (--min-count), or leave the column out."
         )
         raise CapacityError(msg)
 
 
-def _audit_pair(counts: PairCounts, secret: str, released: str, epsilon: float) -> PairLeakage:
+def _audit_pair(
+    counts: PairCounts, secret: str, released: str, epsilon: float, confidence: float | None
+) -> PairLeakage:
     table = counts.table(secret, released)
     P, rows = conditional_rows(table)
     curve = TradeOff.envelope(P)
@@ -338,10 +500,12 @@ def _audit_pair(counts: PairCounts, secret: str, released: str, epsilon: float) 
     secret_labels = counts.domain[secret].categories
     released_labels = counts.domain[released].categories
     values: tuple[Label, Label] | None = None
+    support: tuple[int, int] | None = None
     event: tuple[Label, ...] = ()
     if witness is not None:
         x, other, chosen = witness
         values = (secret_labels[x], secret_labels[other])
+        support = (int(table[x].sum()), int(table[other].sum()))
         event = tuple(released_labels[i] for i in np.flatnonzero(chosen))
     pair = counts.pair(secret, released)
     return PairLeakage(
@@ -355,12 +519,11 @@ def _audit_pair(counts: PairCounts, secret: str, released: str, epsilon: float) 
         mutual_information=Finding(baselines.mutual_information(pair), Standing.HEURISTIC),
         pearson=Finding(baselines.pearson(pair), Standing.HEURISTIC),
         secret_values=values,
+        support=support,
         event=event,
         curve=curve,
         grr_curve=grr_curve,
+        sampled=(
+            None if confidence is None else sampled_leakage(table, epsilon, confidence=confidence)
+        ),
     )
-
-
-def _pairwise_total(secret: str, budgets: Mapping[str, float], pairs: list[PairLeakage]) -> Finding:
-    value = budgets[secret] + sum(p.leakage.value for p in pairs if p.secret == secret)
-    return Finding(float(value), Standing.HEURISTIC, (PAIRWISE_TOTAL,))
