@@ -1,8 +1,9 @@
 # Every target does its own set-up in $(VENV); only pip needs the network.
 #   make demo       audit the embedded example and write a page
-#   make test       run the tests            (ARGS="-n 2 tests/example" is passed on to pytest)
+#   make test       run the tests on all cores  (ARGS="-n 0 tests/example" is passed on to pytest)
 #   make lint       style, types and layers
 #   make benchmark  run the benchmarks
+#   make reproduce  figures of the papers, into out/ (SEEPAGE_DATA names the folder of the data)
 #   make clean      remove what the targets above made
 
 VENV ?= .venv
@@ -14,9 +15,10 @@ ARGS ?=
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check $(PIPFLAGS)
 DEMO := seepage-demo.html
-BENCHMARKS := $(wildcard benchmarks/bench_*.py)
+BENCHMARKS := $(wildcard benchmarks/*.py)
+REPRODUCE := $(wildcard reproduce/figure*.py)
 
-.PHONY: help demo test lint benchmark clean
+.PHONY: help demo test lint benchmark reproduce clean
 .DELETE_ON_ERROR:
 
 help:
@@ -27,7 +29,7 @@ demo: $(VENV)/.package
 	@echo "The page is at $(CURDIR)/$(DEMO); open it in a browser."
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 $(ARGS)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -36,28 +38,35 @@ lint: $(VENV)/.lint
 	$(BIN)/lint-imports
 
 benchmark: $(VENV)/.package
-	@test -n "$(BENCHMARKS)" || { echo "expected benchmarks/bench_*.py, got none" >&2; exit 1; }
+	@test -n "$(BENCHMARKS)" || { echo "expected benchmarks/*.py, got none" >&2; exit 1; }
 	@set -e; for script in $(BENCHMARKS); do echo "$$script"; $(BIN)/python "$$script" $(ARGS); done
+
+reproduce: $(VENV)/.package
+	@set -e; for script in $(REPRODUCE); do echo "$$script"; $(BIN)/python "$$script" $(ARGS); done
 
 clean:
 	rm -rf $(VENV) build dist $(DEMO)
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
-	find src tests benchmarks scripts docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks reproduce scripts docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: what is installed is installed again when pyproject.toml changes.
 $(VENV)/.test: $(VENV)/.package
-	$(PIP) --group test
+	@echo "installing what the tests need into $(VENV) ..."
+	@$(PIP) --group test
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.test
-	$(PIP) --group lint
+	@echo "installing what the checks of style and types need into $(VENV) ..."
+	@$(PIP) --group lint
 	@touch $@
 
 $(VENV)/.package: pyproject.toml $(VENV)/.created
-	$(PIP) --editable .
+	@echo "installing seepage and the packages it uses into $(VENV), about a minute ..."
+	@$(PIP) --editable .
 	@touch $@
 
 $(VENV)/.created:
 	@scripts/make-venv "$(VENV)" $(PYTHON)
-	$(PIP) --upgrade "pip>=25.1"
+	@echo "installing a current pip into $(VENV) ..."
+	@$(PIP) --upgrade "pip>=25.1"
 	@touch $@
