@@ -281,6 +281,33 @@ def test_enumeration_refuses_many_columns():
         robust_leakage(np.full((2, 30), 1 / 30), 0.01, 1.0, method="exact")
 
 
+@pytest.mark.parametrize("delta", [1e-300, 1e-20, 1e-16, 1e-13, 1e-6])
+@pytest.mark.parametrize("epsilon", [1.0, 40.0, 700.0, 1e4])
+def test_tiny_uncertainty_never_understates(delta, epsilon):
+    for P in (np.eye(2), [[1e-9, 1 - 1e-9], [0, 1]], [[0.5, 0.5, 0], [0.2, 0.3, 0.5]]):
+        wanted = TradeOff.envelope(P).leakage(epsilon)
+        for method in ("dual", "exact"):
+            assert robust_leakage(P, delta, epsilon, method=method) >= wanted * (1 - 1e-12)
+
+
+def test_tiny_uncertainty_on_sparse_tables():
+    rng = np.random.default_rng(17)
+    for _ in range(60):
+        b = int(rng.integers(2, 8))
+        counts = rng.multinomial(12, rng.dirichlet(np.full(b, 0.4)), size=3) + 0.0
+        P = counts / counts.sum(axis=1, keepdims=True)
+        delta = 10.0 ** -rng.integers(4, 22)
+        wanted = TradeOff.envelope(P).leakage(EPSILONS)
+        assert (robust_leakage(P, delta, EPSILONS) >= wanted * (1 - 1e-12)).all()
+
+
+def test_extreme_probabilities_and_budgets():
+    P = [[1e-300, 1], [1e-310, 1]]
+    assert robust_leakage(P, None, 700.0) == pytest.approx(TradeOff.envelope(P).leakage(700.0))
+    assert robust_leakage(P, 1e-300, 1e4) >= TradeOff.envelope(P).leakage(1e4)
+    assert 0 < robust_leakage([[0.5, 0.5], [0.1, 0.9]], 0.01, 2e-309) <= 2e-309
+
+
 def test_scalar_in_scalar_out_and_wide_uncertainty_reaches_epsilon():
     assert isinstance(robust_leakage([[0.5, 0.5], [0.1, 0.9]], 0.1, 1.0), float)
     assert robust_leakage([[0.5, 0.5], [0.1, 0.9]], 1.0, [0.7, np.inf]).tolist() == [0.7, np.inf]

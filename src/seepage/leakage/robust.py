@@ -26,6 +26,7 @@ MAX_ENUMERATION = 20
 """Outcomes up to which ``method="exact"`` enumerates all events."""
 
 _HUGE = 1e300
+_TINY = 1e-200
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,17 @@ class _Rows:
     @classmethod
     def of(cls, lower: FloatArray, upper: FloatArray) -> _Rows:
         width = upper - lower
-        spare = np.maximum(1 - lower.sum(axis=1), 0.0)
-        return cls(lower, upper, width, spare, np.maximum(upper.sum(axis=1) - 1, 0.0))
+        # Sums carry rounding. A set that is wider by that much keeps the result on the safe side,
+        # and keeps a tiny width from looking as if it had no mass to place.
+        slack = rounding_of_sums(lower.shape[1])
+        spare = np.maximum(1 - lower.sum(axis=1), 0.0) + slack
+        excess = np.maximum(upper.sum(axis=1) - 1, 0.0) + slack
+        return cls(lower, upper, width, spare, excess)
+
+
+def rounding_of_sums(b: int) -> float:
+    """Bound on the rounding error of a sum of `b` probabilities."""
+    return 4 * float(np.finfo(np.float64).eps) * b
 
 
 def robust_leakage(
@@ -152,8 +162,10 @@ def _largest(lower: FloatArray, upper: FloatArray, epsilon: float) -> float:
     """
     if len(lower) < 2 or epsilon == 0:
         return 0.0
+    if epsilon < _TINY:
+        return epsilon * robust_total_variation(lower, upper)  # ln(1 + t·s) to the last digit
     pairs = _Pairs(_Rows.of(lower, upper))
-    rate = 1 / np.expm1(epsilon) if epsilon < 700 else 0.0
+    rate = float(np.exp(-epsilon) / -np.expm1(-epsilon))  # 1/t
     unshared = 0.0 if (lower > 0).all() else _Pairs(pairs.rows).maximum(_HUGE, 0.0)[0]
     ceiling = epsilon
     if unshared == 0:
@@ -336,11 +348,13 @@ def _enumerate(lower: FloatArray, upper: FloatArray, epsilon: FloatArray) -> Flo
         raise CapacityError(msg)
     best = np.zeros(epsilon.shape)
     bits = 1 << np.arange(b)
+    slack = rounding_of_sums(b)
     for start in range(0, 1 << b, 4096):
         events = ((np.arange(start, min(start + 4096, 1 << b))[:, np.newaxis] & bits) > 0) * 1.0
-        inside_u, inside_l = upper @ events.T, lower @ events.T
-        power = np.minimum(inside_u, 1 - (lower.sum(axis=1)[:, np.newaxis] - inside_l))
-        alpha = np.maximum(inside_l, 1 - (upper.sum(axis=1)[:, np.newaxis] - inside_u))
+        outside = 1.0 - events
+        # What remains of 1 after a sum is rounded to the safe side: less α, more power.
+        power = np.minimum(upper @ events.T, 1 - lower @ outside.T + slack)
+        alpha = np.maximum(lower @ events.T, 1 - upper @ outside.T - slack)
         alpha = np.maximum(alpha, 0.0)
         for x in range(a):
             for y in range(a):
