@@ -15,14 +15,20 @@ if TYPE_CHECKING:
     from seepage.errors import (
         CapacityError,
         DomainError,
+        InfeasibleError,
         InvalidInputError,
         MissingDependencyError,
         SeepageError,
         TableError,
     )
     from seepage.leakage import CalibratedTriad, Triad, UncalibratedTriad, baselines
+    from seepage.leakage.model import LeakageModel
     from seepage.leakage.robust import robust_leakage
+    from seepage.leakage.temporal import temporal_budgets, temporal_leakage, temporal_supremum
+    from seepage.leakage.tree import DependencyTree
     from seepage.plan.audit import AuditResult, PairLeakage, audit
+    from seepage.plan.calibrate import CalibrationResult, calibrate
+    from seepage.plan.totals import TotalLeakage, total_leakage
     from seepage.results import Finding, Interval, Standing
     from seepage.tables import CodedTable
     from seepage.tradeoff import Envelope, TradeOff
@@ -33,30 +39,40 @@ __all__ = [
     "Attribute",
     "AuditResult",
     "CalibratedTriad",
+    "CalibrationResult",
     "CapacityError",
     "Channel",
     "CodedTable",
     "Counts",
+    "DependencyTree",
     "Domain",
     "DomainError",
     "Envelope",
     "Finding",
+    "InfeasibleError",
     "Interval",
     "InvalidInputError",
+    "LeakageModel",
     "MissingDependencyError",
     "PairCounts",
     "PairLeakage",
     "SeepageError",
     "Standing",
     "TableError",
+    "TotalLeakage",
     "TradeOff",
     "Triad",
     "UncalibratedTriad",
     "audit",
     "baselines",
+    "calibrate",
     "lambda_response",
     "randomized_response",
     "robust_leakage",
+    "temporal_budgets",
+    "temporal_leakage",
+    "temporal_supremum",
+    "total_leakage",
 ]
 
 _MODULES = {
@@ -66,14 +82,20 @@ _MODULES = {
     "errors": (
         "CapacityError",
         "DomainError",
+        "InfeasibleError",
         "InvalidInputError",
         "MissingDependencyError",
         "SeepageError",
         "TableError",
     ),
     "leakage": ("CalibratedTriad", "Triad", "UncalibratedTriad", "baselines"),
+    "leakage.model": ("LeakageModel",),
     "leakage.robust": ("robust_leakage",),
+    "leakage.temporal": ("temporal_budgets", "temporal_leakage", "temporal_supremum"),
+    "leakage.tree": ("DependencyTree",),
     "plan.audit": ("AuditResult", "PairLeakage", "audit"),
+    "plan.calibrate": ("CalibrationResult", "calibrate"),
+    "plan.totals": ("TotalLeakage", "total_leakage"),
     "results": ("Finding", "Interval", "Standing"),
     "tables": ("CodedTable",),
     "tradeoff": ("Envelope", "TradeOff"),

@@ -22,10 +22,10 @@ def snapshot(folder: Path) -> dict[str, bytes]:
     }
 
 
-def refused(run: Run, folder: Path, *arguments: object) -> str:
+def refused(run: Run, folder: Path, *arguments: object, verb: str = "audit") -> str:
     """Run with every kind of output asked for, and check the rules that hold for all errors."""
     before = snapshot(folder)
-    result = run("audit", *arguments, "--out", folder / "never", "--csv", "never.csv")
+    result = run(verb, *arguments, "--out", folder / "never", "--csv", "never.csv")
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
     assert snapshot(folder) == before
@@ -82,6 +82,19 @@ def test_bad_tables(
 ) -> None:
     (folder / "table.csv").write_bytes(content)
     stderr = refused(run, folder, "table.csv", *options)
+    assert re.search(message, stderr), stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [case[1:] for case in TABLES if case[0] != "one column" and "-b" not in case[2]],
+    ids=[case[0] for case in TABLES if case[0] != "one column" and "-b" not in case[2]],
+)
+def test_bad_tables_of_calibrate(
+    run: Run, folder: Path, content: bytes, options: list[str], message: str
+) -> None:
+    (folder / "table.csv").write_bytes(content)
+    stderr = refused(run, folder, "table.csv", *options, verb="calibrate")
     assert re.search(message, stderr), stderr
 
 
@@ -271,7 +284,7 @@ def test_real_command(people: Path, folder: Path) -> None:
     assert b"Traceback" not in stderr
     stdout, stderr = plain.communicate(timeout=120)
     assert (plain.returncode, stderr) == (0, b"")
-    assert b"Worst pair" in stdout
+    assert b"pairs that leak most: releasing" in stdout
     assert not (folder / "x.csv").exists()
 
 
@@ -285,11 +298,12 @@ def test_closed_pipe_is_silent(people: Path, folder: Path) -> None:
     assert process.wait(timeout=120) in (0, 141)
 
 
-def test_help_loads_nothing_heavy(folder: Path) -> None:
+@pytest.mark.parametrize("verb", ["audit", "calibrate"])
+def test_help_loads_nothing_heavy(folder: Path, verb: str) -> None:
     code = (
         "import sys\n"
         "from seepage.cli import app\n"
-        "try:\n    app(['audit', '--help'])\n"
+        f"try:\n    app(['{verb}', '--help'])\n"
         "except SystemExit as end:\n    assert not end.code\n"
         "heavy = {'scipy', 'polars', 'altair', 'narwhals', 'pandas', 'pyarrow', 'jinja2', 'yaml'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"

@@ -89,6 +89,14 @@ def test_budgets(tmp_path: Path) -> None:
         (b'{"a": null}', InvalidInputError, "column 'a'.* got None"),
         (b'{"a": true}', InvalidInputError, "column 'a'.* got True"),
         (b"[" * 100_000, TableError, "JSON object"),
+        (b'{"format": "seepage.audit", "budgets": {}}', TableError, "got 'seepage.audit'"),
+        (b'{"format": "seepage.budgets", "version": 2}', TableError, "version 1 .* got 2"),
+        (b'{"format": "seepage.budgets", "version": 1}', TableError, "'budgets' .* NoneType"),
+        (
+            b'{"format": "seepage.budgets", "version": 1, "budgets": {"a": -1}}',
+            InvalidInputError,
+            "column 'a'.* got -1",
+        ),
     ],
 )
 def test_budget_file_errors(
@@ -98,6 +106,26 @@ def test_budget_file_errors(
     file.write_bytes(content)
     with pytest.raises(error, match=message):
         _parse.budgets(None, file)
+
+
+def test_calibrated_budgets(tmp_path: Path) -> None:
+    file = tmp_path / "budgets.json"
+    file.write_text(
+        '{"format": "seepage.budgets", "version": 1, "target": 3, "budgets": {"a": 1, "b": "inf"}}',
+        encoding="utf-8",
+    )
+    assert _parse.budgets(["a=2"], file) == {"a": 2.0, "b": math.inf}
+    # A column may be called "format".
+    file.write_text('{"format": 0.5, "version": 2}', encoding="utf-8")
+    assert _parse.budgets(None, file) == {"format": 0.5, "version": 2.0}
+
+
+def test_weights() -> None:
+    assert _parse.weights(["a=2", "b=.5"]) == {"a": 2.0, "b": 0.5}
+    assert _parse.weights(None) == {}
+    for bad in ("a=0", "a=inf", "a=-1", "a=nan"):
+        with pytest.raises(InvalidInputError, match="importance of column 'a'"):
+            _parse.weights([bad])
 
 
 def test_separator() -> None:

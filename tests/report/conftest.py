@@ -11,6 +11,7 @@ import pytest
 
 from seepage.counts import PairCounts
 from seepage.domain import Domain
+from seepage.leakage.tree import DependencyTree
 from seepage.plan.audit import AuditResult, audit
 
 HOSTILE = "</script><script>alert(1)</script>"
@@ -62,6 +63,8 @@ def wide(ordinary: AuditResult) -> AuditResult:
             for secret, released in itertools.permutations(names, 2)
         ),
         totals=dict.fromkeys(names, next(iter(ordinary.totals.values()))),
+        tree_totals=dict.fromkeys(names, next(iter(ordinary.tree_totals.values()))),
+        tree=DependencyTree.of(names, list(itertools.pairwise(names))),
     )
 
 

@@ -11,7 +11,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from seepage.plan.audit import AuditResult, audit
-from seepage.report.text import bar, clip, nats, percent, printable, text
+from seepage.report.layout import bar, clip, nats, printable
+from seepage.report.text import percent, text
 
 
 def shown(result: AuditResult, width: int = 80, *, color: bool = False, **options: Any) -> str:
@@ -138,7 +139,7 @@ def test_percent() -> None:
         (0.001, "<1"),
         (0.01, "1"),
         (0.994, "99"),
-        (0.999, "100"),
+        (0.999, ">99"),
         (1, "100"),
     ]
     for share, expected in cases:

@@ -13,6 +13,8 @@ from typing import Annotated
 import typer
 
 from seepage.cli import audit as _audit
+from seepage.cli import calibrate as _calibrate
+from seepage.cli._options import Command
 
 app = typer.Typer(
     name="seepage",
@@ -25,11 +27,18 @@ app = typer.Typer(
 )
 app.command(
     "audit",
-    cls=_audit.AuditCommand,
+    cls=Command,
     help=_audit.HELP,
     epilog=_audit.EPILOG,
     short_help="How much each column of a table leaks about each other one.",
 )(_audit.audit)
+app.command(
+    "calibrate",
+    cls=Command,
+    help=_calibrate.HELP,
+    epilog=_calibrate.EPILOG,
+    short_help="The largest budgets under which the total about no column exceeds a target.",
+)(_calibrate.calibrate)
 
 
 def _print_version(wanted: bool) -> None:

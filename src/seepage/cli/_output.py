@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING
 from seepage.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from seepage.plan.audit import AuditResult
+    from seepage.cli._options import FileOptions
+    from seepage.results import Result
+
+Render = Callable[["Result"], bytes]
 
 STDOUT = "-"
 CHART_SUFFIXES = (".png", ".svg")
@@ -40,19 +43,12 @@ class Output:
 
     option: str
     path: Path | None
-    render: Callable[[AuditResult], bytes]
+    render: Render
     folder: bool = False
 
 
-def requested(
-    *,
-    json: str | None,
-    csv: str | None,
-    html: Path | None,
-    charts: Iterable[Path],
-    folder: Path | None,
-) -> list[Output]:
-    """List the outputs that the options ask for.
+def requested(files: FileOptions) -> list[Output]:
+    """List the outputs that the options of every verb ask for.
 
     Raises
     ------
@@ -60,26 +56,26 @@ def requested(
         If a chart has an unknown ending.
     """
     outputs = []
-    if json is not None:
-        outputs.append(Output("--json", _path(json), _json))
-    if csv is not None:
-        outputs.append(Output("--csv", _path(csv), _csv))
-    if html is not None:
-        outputs.append(Output("--html", html, _html))
-    for chart in charts:
-        if chart.suffix.lower() not in CHART_SUFFIXES:
+    if files.json is not None:
+        outputs.append(Output("--json", _path(files.json), as_json))
+    if files.csv is not None:
+        outputs.append(Output("--csv", _path(files.csv), as_csv))
+    if files.html is not None:
+        outputs.append(Output("--html", files.html, as_html))
+    for chart in files.chart or ():
+        suffix = chart.suffix.lower()
+        if suffix not in CHART_SUFFIXES:
             msg = f"expected --chart FILE.png or FILE.svg, got {str(chart)!r}"
             raise InvalidInputError(msg)
-        outputs.append(Output("--chart", chart, _chart(chart.suffix.lower())))
-    if folder is not None:
-        whole: dict[str, Callable[[AuditResult], bytes]] = {
-            "audit.json": _json,
-            "audit.csv": _csv,
-            "audit.html": _html,
-            "heatmap.svg": _chart(".svg"),
-        }
-        outputs += [Output("--out", folder / name, make, True) for name, make in whole.items()]
+        outputs.append(Output("--chart", chart, as_chart(suffix)))
     return outputs
+
+
+def whole_folder(folder: Path | None, contents: Mapping[str, Render]) -> list[Output]:
+    """List the outputs of ``--out FOLDER``: file names, and what makes each of them."""
+    if folder is None:
+        return []
+    return [Output("--out", folder / name, make, True) for name, make in contents.items()]
 
 
 def _path(text: str) -> Path | None:
@@ -143,7 +139,7 @@ def _check_writable(output: Output, shown: str) -> None:
         raise InvalidInputError(msg)
 
 
-def write(outputs: Iterable[Output], result: AuditResult) -> list[Path]:
+def write(outputs: Iterable[Output], result: Result) -> list[Path]:
     """Render everything, then write everything.
 
     Returns
@@ -181,11 +177,13 @@ def _encode(text: str) -> bytes:
     return text.encode("utf-8", errors="replace")
 
 
-def _json(result: AuditResult) -> bytes:
+def as_json(result: Result) -> bytes:
+    """The result as JSON."""
     return _encode(result.to_json() + "\n")
 
 
-def _csv(result: AuditResult) -> bytes:
+def as_csv(result: Result) -> bytes:
+    """Its main table as CSV."""
     import csv
     import io
 
@@ -197,12 +195,15 @@ def _csv(result: AuditResult) -> bytes:
     return _encode(stream.getvalue())
 
 
-def _html(result: AuditResult) -> bytes:
+def as_html(result: Result) -> bytes:
+    """Its page."""
     return _encode(result.to_html())
 
 
-def _chart(suffix: str) -> Callable[[AuditResult], bytes]:
-    def render(result: AuditResult) -> bytes:
+def as_chart(suffix: str) -> Render:
+    """What makes its main chart, as a file with this ending."""
+
+    def render(result: Result) -> bytes:
         import tempfile
 
         from seepage import report

@@ -113,6 +113,8 @@ def _bins_of(name: str, value: str, form: str) -> Bins:
 def budgets(texts: Iterable[str] | None, file: Path | None) -> dict[str, float]:
     """Read ε of single columns from a JSON file, then from ``NAME=EPS`` texts, which win.
 
+    The file is an object of numbers, or what ``seepage calibrate --out`` wrote.
+
     Raises
     ------
     InvalidInputError
@@ -124,11 +126,48 @@ def budgets(texts: Iterable[str] | None, file: Path | None) -> dict[str, float]:
     if file is not None:
         found = {
             name: number(value, f"the budget of column {name!r} in {str(file)!r}")
-            for name, value in _read_object(file).items()
+            for name, value in _budgets_in(file).items()
         }
     for name, value in assignments(texts, "--budget", "NAME=EPSILON").items():
         found[name] = number(value, f"the budget of column {name!r}")
     return found
+
+
+def weights(texts: Iterable[str] | None) -> dict[str, float]:
+    """Read ``NAME=W`` with positive, finite numbers.
+
+    Raises
+    ------
+    InvalidInputError
+        If a weight is not one.
+    """
+    found: dict[str, float] = {}
+    for name, value in assignments(texts, "--importance", "NAME=W").items():
+        found[name] = number(value, f"the importance of column {name!r}")
+        if not 0 < found[name] < math.inf:
+            msg = f"expected the importance of column {name!r} to be positive, got {value!r}"
+            raise InvalidInputError(msg)
+    return found
+
+
+def _budgets_in(file: Path) -> dict[str, object]:
+    """Return the budgets of a file: the object itself, or its part when it says its format."""
+    content = _read_object(file)
+    kind = content.get("format")
+    if not isinstance(kind, str) or not kind.startswith("seepage."):
+        return content
+    if kind != "seepage.budgets":
+        msg = f"expected a file of format 'seepage.budgets', got {kind!r} in {str(file)!r}"
+        raise TableError(msg)
+    if content.get("version") != 1:
+        got = content.get("version")
+        msg = f"expected version 1 of format {kind!r} in {str(file)!r}, got {got!r}"
+        raise TableError(msg)
+    inner = content.get("budgets")
+    if not isinstance(inner, dict):
+        msg = f"expected an object 'budgets' in {str(file)!r}, got {type(inner).__name__}"
+        raise TableError(msg)
+    return inner
 
 
 def _read_object(file: Path) -> dict[str, object]:

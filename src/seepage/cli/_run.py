@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from seepage.errors import CapacityError, SeepageError
+from seepage.errors import CapacityError, InfeasibleError, SeepageError
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -70,6 +70,9 @@ def guard(*, debug: bool) -> Iterator[None]:
 
 
 def _report(error: Exception) -> int:
+    if isinstance(error, InfeasibleError):
+        say(f"target missed: {error}")
+        return TARGET_MISSED
     if isinstance(error, SeepageError):
         say(f"error: {error}")
         if isinstance(error, CapacityError):

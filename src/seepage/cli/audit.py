@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from seepage.cli import _output, _parse
+from seepage.cli._options import BUDGETS, OUTPUT, FileOptions, RunOptions, TableOptions, expand
 from seepage.cli._run import TARGET_MISSED, Work, guard, say
-from seepage.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from seepage.plan.audit import AuditResult
-
-TABLE, BUDGETS, OUTPUT = "Table", "Budgets", "Output"
+    from seepage.tables import CodedTable
 
 HELP = (
     "Measure how much each column of a table leaks about each other one.\n\n"
@@ -33,170 +30,19 @@ EPILOG = (
 )
 
 
-class Binning(StrEnum):
-    """How numbers are binned."""
-
-    WIDTH = "width"
-    QUANTILE = "quantile"
-
-
-class Missing(StrEnum):
-    """What becomes of empty values."""
-
-    CATEGORY = "category"
-    ERROR = "error"
-    DROP = "drop"
+WHOLE = {
+    "audit.json": _output.as_json,
+    "audit.csv": _output.as_csv,
+    "audit.html": _output.as_html,
+    "heatmap.svg": _output.as_chart(".svg"),
+}
+"""What ``--out FOLDER`` gets."""
 
 
-class AuditCommand(TyperCommand):
-    """The command, with an optional value for ``--json``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read ``--json`` without a value as ``--json=-``.
-
-        The next word is its value only when it is ``-`` or ends in ``.json``, which no table does:
-        ``--json people.csv`` must never overwrite the table.
-        """
-        read: list[str] = []
-        for position, word in enumerate(args):
-            if word == "--":
-                read += args[position:]
-                break
-            following = args[position + 1] if position + 1 < len(args) else ""
-            valued = following == "-" or following.lower().endswith(".json")
-            read.append("--json=-" if word == "--json" and not valued else word)
-        return super().parse_args(ctx, read)
-
-
+@expand
 def audit(
-    tables: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="TABLE",
-            show_default=False,
-            help="CSV, Parquet or Arrow IPC; one row for each person. Several files are read as "
-            "one table.",
-        ),
-    ] = None,
     *,
-    example: Annotated[
-        bool,
-        typer.Option(
-            "--example",
-            rich_help_panel=TABLE,
-            help="Audit the embedded example, a health survey, instead of a file.",
-        ),
-    ] = False,
-    domain: Annotated[
-        Path | None,
-        typer.Option(
-            "--domain",
-            "-d",
-            metavar="FILE",
-            rich_help_panel=TABLE,
-            help="Declared columns and categories (YAML). Without it they are read from the table.",
-        ),
-    ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--columns", "-c", metavar="A,B", rich_help_panel=TABLE, help="Use only these columns."
-        ),
-    ] = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--exclude", "-x", metavar="A,B", rich_help_panel=TABLE, help="Leave out these columns."
-        ),
-    ] = None,
-    bins: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bins",
-            metavar="NAME=BINS",
-            rich_help_panel=TABLE,
-            help="Bins of one column: a number (age=5), edges (age=0,18,65,120), or none to take "
-            "each number as a category. Repeatable.",
-        ),
-    ] = None,
-    n_bins: Annotated[
-        int, typer.Option("--n-bins", rich_help_panel=TABLE, help="Bins of every other number.")
-    ] = 10,
-    binning: Annotated[
-        Binning,
-        typer.Option("--binning", rich_help_panel=TABLE, help="Bins of equal width or size."),
-    ] = Binning.WIDTH,
-    missing: Annotated[
-        Missing,
-        typer.Option(
-            "--missing",
-            rich_help_panel=TABLE,
-            help="Empty values: a category of their own, an error, or drop the row.",
-        ),
-    ] = Missing.CATEGORY,
-    null: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--null",
-            metavar="TOKEN",
-            rich_help_panel=TABLE,
-            help="A text that means empty, such as '?' or NA. Repeatable.",
-        ),
-    ] = None,
-    min_count: Annotated[
-        int,
-        typer.Option(
-            "--min-count",
-            rich_help_panel=TABLE,
-            help="Pool categories with fewer records than this.",
-        ),
-    ] = 0,
-    weights: Annotated[
-        str | None,
-        typer.Option(
-            "--weights",
-            "-w",
-            metavar="COLUMN",
-            rich_help_panel=TABLE,
-            help="Column that says how many people a row stands for (whole numbers).",
-        ),
-    ] = None,
-    no_header: Annotated[
-        bool,
-        typer.Option(
-            "--no-header",
-            rich_help_panel=TABLE,
-            help="The first line of the CSV is a record, not column names.",
-        ),
-    ] = False,
-    names: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--names",
-            metavar="A,B,…",
-            rich_help_panel=TABLE,
-            help="Column names for a CSV without header.",
-        ),
-    ] = None,
-    separator: Annotated[
-        str | None,
-        typer.Option(
-            "--separator",
-            "-s",
-            metavar="CHAR",
-            rich_help_panel=TABLE,
-            help="Field separator of the CSV: one character, or tab. \\[default: ,]",
-        ),
-    ] = None,
-    encoding: Annotated[
-        str | None,
-        typer.Option(
-            "--encoding",
-            metavar="NAME",
-            rich_help_panel=TABLE,
-            help="Text encoding of the CSV. \\[default: utf-8]",
-        ),
-    ] = None,
+    table: TableOptions,
     epsilon: Annotated[
         str,
         typer.Option(
@@ -223,7 +69,8 @@ def audit(
             "--budgets",
             metavar="FILE.json",
             rich_help_panel=BUDGETS,
-            help='Budgets of single columns: {"age": 0.5, "sex": 2}.',
+            help='Budgets of single columns: {"age": 0.5, "sex": 2}, or what seepage calibrate '
+            "--out wrote.",
         ),
     ] = None,
     target: Annotated[
@@ -238,39 +85,7 @@ def audit(
     top: Annotated[
         int, typer.Option("--top", "-n", min=0, rich_help_panel=OUTPUT, help="Pairs to show.")
     ] = 10,
-    json: Annotated[
-        str | None,
-        typer.Option(
-            "--json",
-            metavar="[FILE.json]",
-            rich_help_panel=OUTPUT,
-            help="Write JSON; without a file, to standard output and nothing else there.",
-        ),
-    ] = None,
-    csv: Annotated[
-        str | None,
-        typer.Option(
-            "--csv", metavar="FILE|-", rich_help_panel=OUTPUT, help="Write all pairs as CSV."
-        ),
-    ] = None,
-    html: Annotated[
-        Path | None,
-        typer.Option(
-            "--html",
-            metavar="FILE",
-            rich_help_panel=OUTPUT,
-            help="Write an interactive page that needs no network.",
-        ),
-    ] = None,
-    chart: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--chart",
-            metavar="FILE.png|FILE.svg",
-            rich_help_panel=OUTPUT,
-            help="Write the heatmap as a picture. Repeatable.",
-        ),
-    ] = None,
+    files: FileOptions,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -281,83 +96,32 @@ def audit(
             help="Write audit.json, audit.csv, audit.html and heatmap.svg into this folder.",
         ),
     ] = None,
-    quiet: Annotated[
-        bool,
-        typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="Print nothing but errors."),
-    ] = False,
-    debug: Annotated[
-        bool,
-        typer.Option(
-            "--debug",
-            envvar="SEEPAGE_DEBUG",
-            rich_help_panel=OUTPUT,
-            help="Show the traceback of an error.",
-        ),
-    ] = False,
+    run: RunOptions,
 ) -> None:
     """Measure how much each column leaks about each other one under local differential privacy."""
-    with guard(debug=debug):
-        outputs = _output.requested(json=json, csv=csv, html=html, charts=chart or (), folder=out)
+    with guard(debug=run.debug):
+        outputs = _output.requested(files) + _output.whole_folder(out, WHOLE)
         default = _parse.number(epsilon, "--epsilon")
         limit = None if target is None else _parse.number(target, "--target")
-        sources, domain = _sources(tables or [], example=example, domain=domain)
-        _output.check(outputs, [*sources, *(p for p in (domain, budgets) if p is not None)])
+        inputs = table.inputs()
+        _output.check(outputs, inputs if budgets is None else [*inputs, budgets])
         single = _parse.budgets(budget, budgets)
-        options = {
-            "domain": domain,
-            "columns": _parse.names(columns, "--columns"),
-            "exclude": _parse.names(exclude, "--exclude"),
-            "bins": _parse.bins(bins) or None,
-            "n_bins": n_bins,
-            "binning": str(binning),
-            "missing": str(missing),
-            "null_values": ("", *(null or ())),
-            "min_count": min_count,
-            "weights": weights,
-            "header": not no_header,
-            "names": _parse.names(names, "--names"),
-            "separator": _parse.separator(separator),
-            "encoding": encoding,
-        }
-        given = {name: value for name, value in options.items() if value is not None}
-        with Work(quiet=quiet) as work:
-            result = _run(sources, given, default, single, work)
+        read = table.reader()
+        with Work(quiet=run.quiet) as work:
+            result = _run(read(work), default, single, work)
             work.stage("Writing")
-            files = _output.write(outputs, result)
-        if not quiet:
+            written = _output.write(outputs, result)
+        if not run.quiet:
             if all(output.path is not None for output in outputs):
-                _print(result, top, saved=html is not None or out is not None)
-            for file in files:
+                _print(result, top, saved=files.html is not None or out is not None)
+            for file in written:
                 say(f"wrote {file}")
         _judge(result, limit)
 
 
-def _sources(
-    tables: list[Path], *, example: bool, domain: Path | None
-) -> tuple[list[Path], Path | None]:
-    if example == bool(tables):
-        got = f"{str(tables[0])!r} and --example" if example else "neither"
-        msg = f"expected a TABLE or --example, got {got}"
-        raise InvalidInputError(msg)
-    if not example:
-        return tables, domain
-    from seepage.example import example_domain_path, example_path
-
-    return [example_path()], domain or example_domain_path()
-
-
-def _run(
-    sources: list[Path],
-    options: dict[str, Any],
-    default: float,
-    single: dict[str, float],
-    work: Work,
-) -> AuditResult:
+def _run(coded: CodedTable, default: float, single: dict[str, float], work: Work) -> AuditResult:
     from seepage.plan.audit import audit as run
-    from seepage.tables import load
 
-    work.stage("Reading the table")
-    coded = load(sources[0] if len(sources) == 1 else sources, **options)
     for name in single:
         coded.domain.position(name)  # an unknown column ends here, before the long work
     budgets = dict.fromkeys(coded.domain.names, default) | single

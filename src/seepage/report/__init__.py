@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from seepage.errors import InvalidInputError
 from seepage.plan.audit import AuditResult
+from seepage.plan.calibrate import CalibrationResult
+from seepage.plan.totals import TotalLeakage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,17 +23,18 @@ __all__ = ["chart", "html", "save_chart"]
 
 
 @singledispatch
-def chart(result: Any, kind: str = "heatmap", **options: Any) -> alt.TopLevelMixin:
+def chart(result: Any, kind: str = "", **options: Any) -> alt.TopLevelMixin:
     """Return a chart of a result (Altair).
 
     Parameters
     ----------
-    result : AuditResult
+    result : AuditResult, CalibrationResult or TotalLeakage
         What an analysis returned.
     kind : str
-        For an audit: "heatmap" (default), "curves" or "totals".
+        For an audit: "heatmap" (default), "curves" or "totals". For a calibration: "budgets"
+        (default) or "totals". For total leakage: "totals".
     **options
-        Of that kind; see `seepage.report.charts`.
+        Of that kind; see `seepage.report.charts` and `seepage.report.budget_charts`.
 
     Raises
     ------
@@ -48,7 +51,7 @@ def html(result: Any, **options: Any) -> str:
 
     Parameters
     ----------
-    result : AuditResult
+    result : AuditResult, CalibrationResult or TotalLeakage
         What an analysis returned.
     **options
         `date` (text): shown in the footer, today by default.
@@ -74,6 +77,36 @@ def _html_audit(result: AuditResult, **options: Any) -> str:
     from seepage.report.page import audit_page
 
     return audit_page(result, **options)
+
+
+@chart.register(CalibrationResult)
+def _chart_calibration(
+    result: CalibrationResult, kind: str = "budgets", **options: Any
+) -> alt.TopLevelMixin:
+    from seepage.report.budget_charts import calibration_chart
+
+    return calibration_chart(result, kind, **options)
+
+
+@html.register(CalibrationResult)
+def _html_calibration(result: CalibrationResult, **options: Any) -> str:
+    from seepage.report.budget_pages import calibration_page
+
+    return calibration_page(result, **options)
+
+
+@chart.register(TotalLeakage)
+def _chart_totals(result: TotalLeakage, kind: str = "totals", **options: Any) -> alt.TopLevelMixin:
+    from seepage.report.budget_charts import totals
+
+    return totals(result, kind, **options)
+
+
+@html.register(TotalLeakage)
+def _html_totals(result: TotalLeakage, **options: Any) -> str:
+    from seepage.report.budget_pages import totals_page
+
+    return totals_page(result, **options)
 
 
 def save_chart(chart: alt.TopLevelMixin, path: str | Path, *, scale: float = 2.0) -> None:

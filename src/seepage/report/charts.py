@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,9 +109,9 @@ def heatmap(result: AuditResult) -> alt.TopLevelMixin:
     chart = alt.layer(*layers).properties(
         width=d * side,
         height=d * side,
-        title=_title("What each release leaks about the other attributes", subtitle + written),
+        title=chart_title("What each release leaks about the other attributes", subtitle + written),
     )
-    return _styled(chart)
+    return styled(chart)
 
 
 def _cell(pair: PairLeakage) -> dict[str, Any]:
@@ -209,43 +209,65 @@ def curves(
         .title(None)
         .header(labelLimit=260, labelAnchor="start"),
         columns=min(3, len(panels)),
-        title=_title(
+        title=chart_title(
             "Leakage against ε, released → secret",
             "Exact worst case, and the Dependency Triad, which never falls below it.",
         ),
     )
-    return _styled(chart)
+    return styled(chart)
 
 
 def totals(result: AuditResult) -> alt.TopLevelMixin:
     """Pairwise total about each attribute: its own budget plus what each other attribute leaks."""
+    return total_bars(
+        {name: finding.value for name, finding in result.totals.items()},
+        result.budgets,
+        axis="Pairwise total (nats)",
+        title="Total leakage about each attribute, pairwise sum",
+        subtitle="Several attributes together can tell more than this sum.",
+    )
+
+
+def total_bars(
+    totals: Mapping[str, float],
+    budgets: Mapping[str, float],
+    *,
+    axis: str,
+    title: str,
+    subtitle: str,
+) -> alt.TopLevelMixin:
+    """Bars of totals, the own budget first and told apart, the largest total on top.
+
+    Parameters
+    ----------
+    totals, budgets : mapping of str to float
+        In nats; ∞ is cut off at the edge.
+    axis, title, subtitle : str
+    """
     import altair as alt
 
-    others = dict.fromkeys(result.domain.names, 0.0)
-    for pair in result.pairs:
-        others[pair.secret] += pair.leakage.value
-    names = sorted(result.totals, key=lambda name: -result.totals[name].value)
-    finite = [v for n in names for v in (result.budgets[n] + others[n],) if math.isfinite(v)]
-    ceiling = 1.15 * max(finite, default=0.0) or 1.0
+    names = sorted(totals, key=lambda name: -totals[name])
+    ceiling = 1.15 * max((v for v in totals.values() if math.isfinite(v)), default=0.0) or 1.0
     parts = ("Own budget ε", "From the other attributes")
     rows, ends = [], []
     for name in names:
-        start = 0.0
-        for part, value in zip(parts, (result.budgets[name], others[name]), strict=True):
-            end = min(ceiling, start + value)
-            shown = {"part": part, "start": start, "end": end, "nats": wording.nats(value)}
+        own, total = min(budgets[name], totals[name]), totals[name]
+        middle, end = min(ceiling, own), min(ceiling, total)
+        rest = total - own if math.isfinite(own) else math.nan  # ∞ − ∞ says nothing
+        for part, left, right, value in (
+            (parts[0], 0.0, middle, own),
+            (parts[1], middle, end, rest),
+        ):
+            shown = {"part": part, "start": left, "end": right, "nats": wording.nats(value)}
             rows.append({"attribute": name, **shown})
-            start = end
-        ends.append(
-            {"attribute": name, "end": start, "total": wording.nats(result.totals[name].value, 2)}
-        )
+        ends.append({"attribute": name, "end": end, "total": wording.nats(total, 2)})
     y = alt.Y("attribute:N", sort=None, scale=alt.Scale(domain=names)).title("Attribute")
     bars = (
         alt.Chart(alt.InlineData(values=rows))
         .mark_bar(height=alt.RelativeBandSize(0.72))
         .encode(
             y=y,
-            x=alt.X("start:Q").title("Pairwise total (nats)").scale(domainMin=0),
+            x=alt.X("start:Q").title(axis).scale(domainMin=0),
             x2="end:Q",
             color=alt.Color("part:N")
             .scale(domain=list(parts), range=[palette.OWN, palette.EXACT])
@@ -265,22 +287,21 @@ def totals(result: AuditResult) -> alt.TopLevelMixin:
     chart = alt.layer(bars, labels).properties(
         width=460,
         height=alt.Step(24 if len(names) <= MAX_WRITTEN else 16),
-        title=_title(
-            "Total leakage about each attribute, pairwise sum",
-            "Several attributes together can tell more than this sum.",
-        ),
+        title=chart_title(title, subtitle),
     )
-    return _styled(chart)
+    return styled(chart)
 
 
-def _title(text: str, subtitle: str) -> alt.TitleParams:
+def chart_title(text: str, subtitle: str) -> alt.TitleParams:
+    """A title at the left, and a line below it that says how to read the chart."""
     import altair as alt
 
     return alt.TitleParams(text, subtitle=subtitle, anchor="start", frame="bounds", offset=14)
 
 
-def _styled(chart: Any) -> alt.TopLevelMixin:
-    styled: alt.TopLevelMixin = (
+def styled(chart: Any) -> alt.TopLevelMixin:
+    """The common look of all charts."""
+    result: alt.TopLevelMixin = (
         chart.properties(background="white", padding=16)
         .configure(font=FONT)
         .configure_view(stroke=None)
@@ -304,7 +325,7 @@ def _styled(chart: Any) -> alt.TopLevelMixin:
         )
         .configure_header(labelColor=palette.INK, labelFontSize=12, labelFontWeight="bold")
     )
-    return styled
+    return result
 
 
 def save_chart(chart: alt.TopLevelMixin, path: str | Path, *, scale: float = 2.0) -> None:

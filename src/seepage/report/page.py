@@ -7,15 +7,15 @@ the script sets it as text, and the embedded JSON has no character that could en
 
 from __future__ import annotations
 
-import datetime
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
+from seepage.leakage.sampling import SampledLeakage
 from seepage.plan.audit import AuditResult, PairLeakage
 from seepage.report import wording
-from seepage.results import Finding, plain
+from seepage.report.templating import DIGITS, number, render
+from seepage.results import Finding
 from seepage.tradeoff import TradeOff
 
 MAX_ROWS = 2000
@@ -23,17 +23,6 @@ MAX_ROWS = 2000
 
 MAX_WRITTEN = 15
 """Up to so many attributes, the cells of the heatmap show their number."""
-
-DIGITS = 9
-"""Significant digits of the numbers in the page."""
-
-STANDINGS = {
-    "exact": "equal to the quantity under the stated assumptions",
-    "upper": "never below the exact quantity",
-    "lower": "never above the exact quantity",
-    "estimate": "computed from a sample; uncertain by sampling",
-    "heuristic": "an indicator that bounds nothing",
-}
 
 
 def audit_page(result: AuditResult, *, date: str | None = None) -> str:
@@ -50,10 +39,11 @@ def audit_page(result: AuditResult, *, date: str | None = None) -> str:
     ranked = sorted(range(len(result.pairs)), key=lambda i: -result.pairs[i].leakage.value)
     budgets = {wording.budget(value) for value in result.budgets.values()}
     totals = sorted(result.totals.items(), key=lambda item: -item[1].value)
-    return _render(
+    return render(
         "audit.html.j2",
         title=f"Leakage audit of {result.source}",
         date=date,
+        script="audit.js",
         payload=_payload(result),
         result=result,
         names=names,
@@ -67,8 +57,8 @@ def audit_page(result: AuditResult, *, date: str | None = None) -> str:
         others=_others(result),
         longest=max((t.value for _, t in totals if math.isfinite(t.value)), default=0.0) or 1.0,
         standing={name: _standings(result, name) for name in _MEASURES},
+        confidence=next((p.sampled.interval.confidence for p in result.pairs if p.sampled), None),
         total_standing=", ".join(sorted({str(item.standing) for item in result.totals.values()})),
-        standings=STANDINGS,
     )
 
 
@@ -103,29 +93,40 @@ def _payload(result: AuditResult) -> dict[str, Any]:
         "budgets": [result.budgets[name] for name in names],
         "totals": [_finding(result.totals[name]) for name in names],
         "pairs": [_pair(pair, position) for pair in result.pairs],
+        "tree": [[position[a], position[b]] for a, b in result.tree.named_edges],
     }
 
 
 def _pair(pair: PairLeakage, position: Mapping[str, int]) -> dict[str, Any]:
-    grr = getattr(pair, "grr_curve", None)
     values = pair.secret_values
     return {
         "secret": position[pair.secret],
         "released": position[pair.released],
-        "epsilon": _number(pair.epsilon),
+        "epsilon": number(pair.epsilon),
         **{name: _finding(getattr(pair, name)) for name in _MEASURES},
-        "triad": [_number(x) for x in (pair.triad.alpha, pair.triad.beta, pair.triad.delta)],
+        "triad": [number(x) for x in (pair.triad.alpha, pair.triad.beta, pair.triad.delta)],
         "curve": _curve(pair.curve),
         "triad_curve": _curve(pair.triad.tradeoff()),
-        "grr_curve": None if grr is None else _curve(grr),
+        "grr_curve": _curve(pair.grr_curve),
+        "sampled": None if pair.sampled is None else _sampled(pair.sampled),
         "values": None if values is None else [wording.shorten(value) for value in values],
         "event": [wording.shorten(label) for label in pair.event[: wording.MAX_LABELS]],
         "event_size": len(pair.event),
     }
 
 
+def _sampled(sampled: SampledLeakage) -> dict[str, Any]:
+    interval = sampled.interval
+    return {
+        "limits": [number(interval.lower), number(interval.upper)],
+        "estimate": number(interval.estimate),
+        "confidence": interval.confidence,
+        "distinguishable": sampled.distinguishable,
+    }
+
+
 def _finding(finding: Finding) -> list[Any]:
-    return [_number(finding.value), str(finding.standing)]
+    return [number(finding.value), str(finding.standing)]
 
 
 def _curve(curve: TradeOff) -> list[list[float]]:
@@ -135,49 +136,3 @@ def _curve(curve: TradeOff) -> list[list[float]]:
         [float(f"{x:.{DIGITS}g}") for x in values[kept].tolist()]
         for values in (curve.alpha, curve.gap)
     ]
-
-
-def _number(value: float) -> float | None:
-    if math.isnan(value):
-        return None
-    return float(f"{value:.{DIGITS}g}")
-
-
-def _script_json(payload: Any) -> str:
-    """JSON that is safe inside a script element, whatever the labels are."""
-    text = json.dumps(plain(payload), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
-
-
-def _render(template: str, *, date: str | None, payload: Any, **context: Any) -> str:
-    import jinja2
-    from markupsafe import Markup
-
-    import seepage
-
-    loader = jinja2.PackageLoader("seepage.report", "templates")
-    environment = jinja2.Environment(
-        loader=loader,
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(nats=wording.nats, budget=wording.budget)
-    environment.globals.update(
-        strength=wording.strength, share=wording.share, against=wording.against, inf=math.inf
-    )
-
-    def source(name: str) -> Markup:
-        return Markup(loader.get_source(environment, name)[0])  # our own files, not data
-
-    return environment.get_template(template).render(
-        payload=Markup(_script_json(payload)),
-        style=source("page.css"),
-        script=source("audit.js"),
-        date=date or datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
-        version=seepage.__version__,
-        **context,
-    )

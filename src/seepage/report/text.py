@@ -16,24 +16,38 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from seepage.domain import Domain, Label, label_key
+from seepage.report.layout import (
+    BAR,
+    MIN_WIDTH,
+    bar,
+    clip,
+    closing,
+    nats,
+    printable,
+    section,
+)
 from seepage.report.palette import ramp
 
 if TYPE_CHECKING:
     from seepage.plan.audit import AuditResult, PairLeakage
 
-MIN_WIDTH = 60
 MAX_HEATMAP = 20
+FEW = 50
+"""A category of the secret with fewer records than this says little."""
+WIDE = 96
+"""Columns from which mutual information and correlation fit beside the limits."""
 MAX_TOTALS = 20
-BAR = 6
-EIGHTHS = " ▏▎▍▌▋▊▉█"
 MEASURES = ("leakage", "% of ε", "triad", "GRR", "MI", "r")
 SHADES = ramp(10)
 LEGEND = (
     ("leakage", "exact worst case over all ε-LDP mechanisms, in nats, at most ε;"),
     ("", "the odds of two secret values shift by a factor of up to e^leakage"),
+    ("limits", "for the population the records are a sample of, each pair by itself;"),
+    ("", "? marks leakage that cannot be told from none with these records"),
     ("triad", "its upper estimate from three numbers of the pair"),
     ("GRR", "leakage if the column goes through k-ary randomized response"),
-    ("MI, r", "mutual information and correlation: no bound on leakage"),
+    ("MI, r", "mutual information and correlation (of category positions unless the labels are"),
+    ("", "numbers): no bound on leakage"),
 )
 
 
@@ -75,52 +89,13 @@ class AuditText:
         result = self.result
         yield Text(printable(result.verdict), style="bold")
         yield Text(_about(result), style="dim")
+        if result.warning:
+            yield Text(printable(result.warning), style="yellow")
         yield from _pairs(result, self.top, width)
         yield from _heatmap(result, width)
         yield from _totals(result, width)
-        yield from _section("Assumptions")
-        for sentence in result.assumptions:
-            yield from _bullet(printable(sentence), width, console)
-        if self.hints:
-            yield from _section("Next")
-            for option, what in _next(result, self.top):
-                yield Text.assemble("  ", (f"{option:<22}", "cyan"), what)
-
-
-def printable(label: object) -> str:
-    """Return a label with control, invisible and direction-changing characters as escapes."""
-    raw = str(label)
-    if raw.isprintable():
-        return raw
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
-        for char in raw
-    )
-
-
-def clip(content: str, width: int) -> Text:
-    """Return text of exactly `width` cells, shortened with an ellipsis when too long."""
-    clipped = Text(content, no_wrap=True)
-    clipped.truncate(width, overflow="ellipsis", pad=True)
-    return clipped
-
-
-def bar(share: float, cells: int = BAR) -> str:
-    """Return a bar that fills `share` of `cells`; any positive share shows."""
-    steps = round(min(max(share, 0.0), 1.0) * cells * 8)
-    steps = max(steps, 1) if share > 0 else 0
-    full, part = divmod(steps, 8)
-    drawn = "█" * full + (EIGHTHS[part] if part else "")
-    return drawn.ljust(cells)
-
-
-def nats(value: float) -> str:
-    """Return a quantity in at most 6 cells."""
-    if math.isinf(value):
-        return "∞"
-    if 0 < value < 0.0005:
-        return "<0.001"
-    return f"{value:.3f}" if abs(value) < 100 else f"{value:.4g}"
+        steps = _next(result, self.top) if self.hints else ()
+        yield from closing(result.assumptions, steps, width, console)
 
 
 def share_of_budget(pair: PairLeakage) -> float | None:
@@ -134,49 +109,48 @@ def percent(share: float) -> str:
     """Return a fraction as a whole percentage: `·` for none, `<1` for a trace."""
     if share < 1e-9:
         return "·"
-    return "<1" if share < 0.01 else f"{math.floor(100 * share + 0.5)}"
+    if share < 0.01:
+        return "<1"
+    whole = math.floor(100 * share + 0.5)
+    return ">99" if whole == 100 and share < 1 - 1e-9 else f"{whole}"
 
 
 def _about(result: AuditResult) -> str:
     budgets = sorted(set(result.budgets.values()))
+    weighted = "" if result.weight is None else f" weighted to {result.weight:,}"
     each = (
         f"ε = {budgets[0]:g}" if len(budgets) == 1 else f"ε from {budgets[0]:g} to {budgets[-1]:g}"
     )
     return (
-        f"{printable(result.source)}: {result.records:,} records, {len(result.domain)} columns, "
+        f"{printable(result.source)}: {result.records:,} records{weighted}, "
+        f"{len(result.domain)} columns, "
         f"{len(result.pairs):,} ordered pairs, {each}"
     )
-
-
-def _section(title: str, note: str = "") -> Iterable[Text]:
-    yield Text()
-    yield Text.assemble((title, "bold"), (f"  {note}" if note else "", "dim"))
-
-
-def _bullet(sentence: str, width: int, console: Console) -> Iterable[Text]:
-    for number, line in enumerate(Text(sentence).wrap(console, width - 4)):
-        yield Text.assemble("  • " if number == 0 else "    ", line)
 
 
 def _pairs(result: AuditResult, top: int, width: int) -> Iterable[Text]:
     shown = result.ranked[:top]
     if not shown:
         return
-    numbers = 8 + 1 + BAR + 5 + 4 * 7
+    wide = width >= WIDE
+    limits = 13 if any(pair.sampled for pair in shown) else 0
+    numbers = 8 + 1 + BAR + 5 + limits + 7 * (4 if wide or not limits else 2)
     longest = max(cell_len(_arrow(pair)) for pair in shown)
     name_width = max(16, min(longest, width - numbers - 1))
-    yield from _section(
+    yield from section(
         "Pairs that leak most" if len(shown) < len(result.pairs) else "All pairs",
         f"{len(shown)} of {len(result.pairs)}; secret ← released",
     )
-    heading = f"{'leakage':>8} {'% of ε':>{BAR + 5}}{'triad':>7}{'GRR':>7}{'MI':>7}{'r':>7}"
+    heading = f"{'leakage':>8} {'% of ε':>{BAR + 5}}"
+    heading += f"{_confidence(result):>13}" if limits else ""
+    heading += f"{'triad':>7}{'GRR':>7}" + (f"{'MI':>7}{'r':>7}" if wide or not limits else "")
     yield Text.assemble(clip("", name_width), heading, style="dim")
     largest = max((p.leakage.value for p in shown if math.isfinite(p.leakage.value)), default=0.0)
     for pair in shown:
-        yield _pair_line(pair, name_width, largest)
+        yield _pair_line(pair, name_width, largest, limits=limits > 0, wide=wide or not limits)
         yield Text("  " + _short(_why(pair, result.domain, width - 2), width - 2), style="dim")
     yield Text()
-    for name, what in LEGEND:
+    for name, what in LEGEND if limits else (*LEGEND[:2], *LEGEND[4:]):
         line = Text.assemble("  ", (f"{name:<8} ", "italic"), what, style="dim")
         line.truncate(width, overflow="ellipsis")
         yield line
@@ -198,7 +172,23 @@ def _names(pair: PairLeakage, width: int) -> Text:
     return clip(f"{clip(secret, left).plain} ← {clip(released, right).plain}", width)
 
 
-def _pair_line(pair: PairLeakage, name_width: int, largest: float) -> Text:
+def _confidence(result: AuditResult) -> str:
+    sampled = next((pair.sampled for pair in result.pairs if pair.sampled), None)
+    return "" if sampled is None else f"{100 * sampled.interval.confidence:.3g} % limits"
+
+
+def _limits(pair: PairLeakage) -> str:
+    """Limits for the population; a question mark when they do not exclude that nothing leaks."""
+    if pair.sampled is None:
+        return ""
+    interval = pair.sampled.interval
+    low, high = ("∞" if math.isinf(x) else f"{x:.2f}" for x in (interval.lower, interval.upper))
+    return f"{low}–{high}" + (" " if pair.sampled.distinguishable else "?")
+
+
+def _pair_line(
+    pair: PairLeakage, name_width: int, largest: float, *, limits: bool, wide: bool
+) -> Text:
     value = pair.leakage.value
     share = share_of_budget(pair)
     if share is None:
@@ -212,10 +202,10 @@ def _pair_line(pair: PairLeakage, name_width: int, largest: float) -> Text:
         " ",
         (drawn, _color(share)),
         f"{told:>5}",
+        f"{_limits(pair):>13}" if limits else "",
         f"{nats(pair.triad_leakage.value):>7}",
         f"{nats(pair.grr_leakage.value):>7}",
-        f"{nats(pair.mutual_information.value):>7}",
-        f"{pair.pearson.value:>+7.2f}",
+        f"{nats(pair.mutual_information.value):>7}{pair.pearson.value:>+7.2f}" if wide else "",
     )
 
 
@@ -251,7 +241,9 @@ def _event(event: Sequence[Label], categories: Sequence[Label], room: int) -> st
     inside = {label_key(label) for label in event}
     outside = [label for label in categories if label_key(label) not in inside]
     if 0 < len(outside) < len(event):
-        return " ≠ " + _any_of(outside, " and ", room - 3)
+        if len(outside) == 1:
+            return " ≠ " + _any_of(outside, "", room - 3)
+        return " neither " + _any_of(outside, " nor ", room - 9)
     return " = " + _any_of(event, " or ", room - 3)
 
 
@@ -279,16 +271,16 @@ def _heatmap(result: AuditResult, width: int) -> Iterable[Text]:
     names = result.domain.names
     d = len(names)
     if d > MAX_HEATMAP:
-        yield from _section("Heatmap", f"{d} columns: see --html or --chart")
+        yield from section("Heatmap", f"{d} columns: see --html or --chart")
         return
     bounded = all(math.isfinite(value) for value in result.budgets.values())
     cell = 4
     longest = max(cell_len(printable(name)) for name in names)
     label = min(longest, width - 4 - cell * d)
     if label < min(longest, 8):
-        yield from _section("Heatmap", "too wide for this terminal: see --html or --chart")
+        yield from section("Heatmap", "too wide for this terminal: see --html or --chart")
         return
-    yield from _section(
+    yield from section(
         "Heatmap",
         f"{'leakage in % of ε' if bounded else 'leakage in nats'}; row: secret, column: released",
     )
@@ -325,26 +317,29 @@ def _shade(level: float) -> str:
 
 
 def _totals(result: AuditResult, width: int) -> Iterable[Text]:
-    yield from _section("Total about each column", "own ε + leakage of all others; a heuristic sum")
+    yield from section(
+        "Total about each column",
+        "pairwise: own ε + leakage of all others; tree: upper bound if the tree holds; "
+        "group: upper bound",
+    )
     ranked = sorted(result.totals.items(), key=lambda item: -item[1].value)
     shown = ranked[:MAX_TOTALS]
     label = min(max(cell_len(printable(name)) for name, _ in shown), 28)
+    group = result.group_total.value
     finite = [item.value for _, item in ranked if math.isfinite(item.value)]
-    largest = max(finite, default=0.0)
+    largest = group if math.isfinite(group) else max(finite, default=0.0)
+    yield Text(f"  {'':{label}}{'pairwise':>10}{'tree':>9}{'group':>9}", style="dim")
     for name, item in shown:
-        own = result.budgets[name]
         filled = 1.0 if math.isinf(item.value) else item.value / largest if largest else 0.0
-        rest = item.value - own if math.isfinite(own) else math.inf
-        parts = f" = {own:g} + {nats(rest)}" if math.isfinite(item.value) else ""
-        line = Text.assemble(
+        yield Text.assemble(
             "  ",
             clip(printable(name), label),
-            (f"{nats(item.value):>8}", "bold"),
-            " ",
-            (bar(filled, max(8, min(24, width - label - 30))), "cyan"),
-            (parts, "dim"),
+            (f"{nats(item.value):>10}", "bold"),
+            f"{nats(result.tree_totals[name].value):>9}",
+            f"{nats(group):>9}",
+            "  ",
+            (bar(min(1.0, filled), max(8, min(24, width - label - 34))), "cyan"),
         )
-        yield line
     if len(ranked) > len(shown):
         yield Text(f"  … and {len(ranked) - len(shown)} more", style="dim")
 
@@ -354,6 +349,9 @@ def _next(result: AuditResult, top: int) -> list[tuple[str, str]]:
         ("--html report.html", "the same as an interactive page, with leakage at every ε"),
         ("--budget NAME=EPS", "try another budget for one column"),
     ]
+    few = [p.support for p in result.ranked[:top] if p.support and min(p.support) < FEW]
+    if few and result.weight is None:
+        steps.append((f"--min-count {FEW}", f"{len(few)} of these pairs rest on fewer records"))
     if top < len(result.pairs):
         steps.append((f"--top {len(result.pairs)}", "list every pair"))
     return steps

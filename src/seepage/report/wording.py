@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from seepage.domain import Label
+from seepage.leakage.sampling import SampledLeakage
 from seepage.plan.audit import PairLeakage
 
 MAX_LABELS = 12
@@ -63,6 +64,14 @@ def label_list(labels: Sequence[Label], limit: int = MAX_LABELS) -> str:
     shown = ", ".join(shorten(label) for label in labels[:limit])
     rest = len(labels) - limit
     return f"{shown} … and {rest} more" if rest > 0 else shown
+
+
+def limits(sampled: SampledLeakage | None) -> str:
+    """Return confidence limits; a question mark when they do not tell leakage from none."""
+    if sampled is None:
+        return "–"
+    low, high = (nats(x, 2) for x in (sampled.interval.lower, sampled.interval.upper))
+    return f"{low} – {high}" + ("" if sampled.distinguishable else " ?")
 
 
 def against(pair: PairLeakage) -> str:

@@ -249,6 +249,12 @@ function paintDetail() {
     row.append(head, make("td", nats(v, 4) + (measure === "pearson" || Number.isNaN(v) ? "" : " nats"), "number"), mark);
     return row;
   });
+  if (pair.sampled) {
+    const row = make("tr"), head = make("th", `${100 * pair.sampled.confidence} % limits at the audited ε`), low = number(pair.sampled.limits[0]), high = number(pair.sampled.limits[1]);
+    head.scope = "row";
+    row.append(head, make("td", `${nats(low, 2)} to ${nats(high, 2)} nats`, "number"), make("td", pair.sampled.distinguishable ? "" : "not told from none", "note"));
+    rows.splice(1, 0, row);
+  }
   const triad = make("tr"), head = make("th", "Triad α, β, δ"), list = make("td", pair.triad.map(x => nats(number(x))).join(", "), "number");
   head.scope = "row";
   triad.append(head, list, make("td"));
@@ -276,6 +282,7 @@ const keyOf = {
   secret: p => p.secretName, released: p => p.releasedName, epsilon: epsilonOf,
   share: p => { const e = epsilonOf(p); return e > 0 && Number.isFinite(e) ? valueOf(p, "leakage") / e : -1; },
   values: p => p.values ? p.values.join(" against ") : "",
+  upper: p => p.sampled ? number(p.sampled.limits[1]) : NaN,
 };
 const sortKey = name => keyOf[name] || (p => valueOf(p, name));
 function compare(a, b) {
@@ -323,15 +330,34 @@ function paintRows() {
     c[3].textContent = nats(value);
     c[3].dataset.value = value;
     c[4].textContent = share(value, epsilon);
-    c[5].textContent = nats(valueOf(pair, "triad_leakage"));
-    c[6].textContent = nats(valueOf(pair, "grr_leakage"));
+    const after = pair.sampled ? 6 : 5;
+    c[after].textContent = nats(valueOf(pair, "triad_leakage"));
+    c[after + 1].textContent = nats(valueOf(pair, "grr_leakage"));
   }
   sortRows();
 }
 
 // ---- totals
 const totalRows = all("#totals tbody tr");
+// Messages along the dependency tree: what a branch tells through the edge to its neighbour.
+const pairAt = new Map(pairs.map(p => [p.secret * names + p.released, p]));
+const neighbours = data.names.map(() => []);
+for (const [a, b] of data.tree) { neighbours[a].push(b); neighbours[b].push(a); }
+function treeTotals(own) {
+  const known = new Map();
+  const message = (from, to) => {
+    const key = from * names + to;
+    if (!known.has(key)) {
+      const carried = neighbours[from].reduce((sum, e) => e === to ? sum : sum + message(e, from), own[from]);
+      known.set(key, leakage(pairAt.get(to * names + from).curve, carried));
+    }
+    return known.get(key);
+  };
+  return own.map((e, k) => neighbours[k].reduce((sum, c) => sum + message(c, k), e));
+}
 function paintTotals() {
+  const own_ = data.names.map((_, k) => state.epsilon === null ? budgets[k] : state.epsilon);
+  const tree = treeTotals(own_), group = own_.reduce((a, b) => a + b, 0);
   const entries = totalRows.map(row => {
     const k = Number(row.dataset.k), own = state.epsilon === null ? budgets[k] : state.epsilon;
     const others = pairs.reduce((sum, p) => p.secret === k ? sum + valueOf(p, "leakage") : sum, 0);
@@ -343,6 +369,9 @@ function paintTotals() {
     row.cells[2].textContent = nats(others);
     row.cells[3].textContent = nats(total);
     row.cells[3].dataset.value = total;
+    row.cells[5].textContent = nats(tree[Number(row.dataset.k)]);
+    row.cells[5].dataset.value = tree[Number(row.dataset.k)];
+    row.cells[6].textContent = nats(group);
     const ownShare = Number.isFinite(own) ? Math.min(1, own / longest) : 1;
     const otherShare = Number.isFinite(total) ? others / longest : 1 - ownShare;
     const bars = row.querySelectorAll("i");

@@ -1,0 +1,338 @@
+"""Options that several verbs share, each declared once.
+
+A verb takes a group of options as one parameter, and `expand` shows the command line the single
+ones::
+
+    @expand
+    def audit(table: TableOptions, *, epsilon: ...) -> None: ...
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+from typer.core import TyperCommand
+
+from seepage.cli import _parse
+from seepage.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from seepage.cli._run import Work
+    from seepage.tables import CodedTable
+
+TABLE, BUDGETS, OUTPUT = "Table", "Budgets", "Output"
+
+
+class Binning(StrEnum):
+    """How numbers are binned."""
+
+    WIDTH = "width"
+    QUANTILE = "quantile"
+
+
+class Missing(StrEnum):
+    """What becomes of empty values."""
+
+    CATEGORY = "category"
+    ERROR = "error"
+    DROP = "drop"
+
+
+class Command(TyperCommand):
+    """The command, with an optional value for ``--json``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read ``--json`` without a value as ``--json=-``.
+
+        The next word is its value only when it is ``-`` or ends in ``.json``, which no table does:
+        ``--json people.csv`` must never overwrite the table.
+        """
+        read: list[str] = []
+        for position, word in enumerate(args):
+            if word == "--":
+                read += args[position:]
+                break
+            following = args[position + 1] if position + 1 < len(args) else ""
+            valued = following == "-" or following.lower().endswith(".json")
+            read.append("--json=-" if word == "--json" and not valued else word)
+        return super().parse_args(ctx, read)
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Which table, and how it is read."""
+
+    tables: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="TABLE",
+            show_default=False,
+            help="CSV, Parquet or Arrow IPC; one row for each person. Several files are read as "
+            "one table.",
+        ),
+    ] = None
+    example: Annotated[
+        bool,
+        typer.Option(
+            "--example",
+            rich_help_panel=TABLE,
+            help="Take the embedded example, a health survey, instead of a file.",
+        ),
+    ] = False
+    domain: Annotated[
+        Path | None,
+        typer.Option(
+            "--domain",
+            "-d",
+            metavar="FILE",
+            rich_help_panel=TABLE,
+            help="Declared columns and categories (YAML). Without it they are read from the table.",
+        ),
+    ] = None
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns", "-c", metavar="A,B", rich_help_panel=TABLE, help="Use only these columns."
+        ),
+    ] = None
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exclude", "-x", metavar="A,B", rich_help_panel=TABLE, help="Leave out these columns."
+        ),
+    ] = None
+    bins: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bins",
+            metavar="NAME=BINS",
+            rich_help_panel=TABLE,
+            help="Bins of one column: a number (age=5), edges (age=0,18,65,120), or none to take "
+            "each number as a category. Repeatable.",
+        ),
+    ] = None
+    n_bins: Annotated[
+        int, typer.Option("--n-bins", rich_help_panel=TABLE, help="Bins of every other number.")
+    ] = 10
+    binning: Annotated[
+        Binning,
+        typer.Option("--binning", rich_help_panel=TABLE, help="Bins of equal width or size."),
+    ] = Binning.WIDTH
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            "--missing",
+            rich_help_panel=TABLE,
+            help="Empty values: a category of their own, an error, or drop the row.",
+        ),
+    ] = Missing.CATEGORY
+    null: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--null",
+            metavar="TOKEN",
+            rich_help_panel=TABLE,
+            help="A text that means empty, such as '?' or NA. Repeatable.",
+        ),
+    ] = None
+    min_count: Annotated[
+        int,
+        typer.Option(
+            "--min-count",
+            rich_help_panel=TABLE,
+            help="Pool categories with fewer records than this.",
+        ),
+    ] = 0
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            "--weights",
+            "-w",
+            metavar="COLUMN",
+            rich_help_panel=TABLE,
+            help="Column that says how many people a row stands for (whole numbers).",
+        ),
+    ] = None
+    no_header: Annotated[
+        bool,
+        typer.Option(
+            "--no-header",
+            rich_help_panel=TABLE,
+            help="The first line of the CSV is a record, not column names.",
+        ),
+    ] = False
+    names: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--names",
+            metavar="A,B,…",
+            rich_help_panel=TABLE,
+            help="Column names for a CSV without header.",
+        ),
+    ] = None
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            "--separator",
+            "-s",
+            metavar="CHAR",
+            rich_help_panel=TABLE,
+            help="Field separator of the CSV: one character, or tab. \\[default: ,]",
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            "--encoding",
+            metavar="NAME",
+            rich_help_panel=TABLE,
+            help="Text encoding of the CSV. \\[default: utf-8]",
+        ),
+    ] = None
+
+    def paths(self) -> tuple[list[Path], Path | None]:
+        """Return the files of the table, and its domain file if any.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is neither a table nor the example, or both.
+        """
+        given = self.tables or []
+        if self.example == bool(given):
+            got = f"{str(given[0])!r} and --example" if self.example else "neither"
+            msg = f"expected a TABLE or --example, got {got}"
+            raise InvalidInputError(msg)
+        if not self.example:
+            return given, self.domain
+        from seepage.example import example_domain_path, example_path
+
+        return [example_path()], self.domain or example_domain_path()
+
+    def inputs(self) -> list[Path]:
+        """Return every file that is read."""
+        sources, domain = self.paths()
+        return sources if domain is None else [*sources, domain]
+
+    def reader(self) -> Callable[[Work], CodedTable]:
+        """Check the options, and return what reads the table with them."""
+        sources, domain = self.paths()
+        options: dict[str, Any] = {
+            "domain": domain,
+            "columns": _parse.names(self.columns, "--columns"),
+            "exclude": _parse.names(self.exclude, "--exclude"),
+            "bins": _parse.bins(self.bins) or None,
+            "n_bins": self.n_bins,
+            "binning": str(self.binning),
+            "missing": str(self.missing),
+            "null_values": ("", *(self.null or ())),
+            "min_count": self.min_count,
+            "weights": self.weights,
+            "header": not self.no_header,
+            "names": _parse.names(self.names, "--names"),
+            "separator": _parse.separator(self.separator),
+            "encoding": self.encoding,
+        }
+        given = {name: value for name, value in options.items() if value is not None}
+
+        def read(work: Work) -> CodedTable:
+            from seepage.tables import load
+
+            work.stage("Reading the table")
+            return load(sources[0] if len(sources) == 1 else sources, **given)
+
+        return read
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """Files that every verb can write."""
+
+    json: Annotated[
+        str | None,
+        typer.Option(
+            "--json",
+            metavar="[FILE.json]",
+            rich_help_panel=OUTPUT,
+            help="Write JSON; without a file, to standard output and nothing else there.",
+        ),
+    ] = None
+    csv: Annotated[
+        str | None,
+        typer.Option(
+            "--csv",
+            metavar="FILE|-",
+            rich_help_panel=OUTPUT,
+            help="Write the whole table of results as CSV.",
+        ),
+    ] = None
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write a page that needs no network.",
+        ),
+    ] = None
+    chart: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--chart",
+            metavar="FILE.png|FILE.svg",
+            rich_help_panel=OUTPUT,
+            help="Write the chart as a picture. Repeatable.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a verb talks while it runs."""
+
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="Print nothing but errors."),
+    ] = False
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug",
+            envvar="SEEPAGE_DEBUG",
+            rich_help_panel=OUTPUT,
+            help="Show the traceback of an error.",
+        ),
+    ] = False
+
+
+def expand(function: Callable[..., None]) -> Callable[..., None]:
+    """Replace each parameter of a verb that is a group of options by the options of the group."""
+    hints = get_type_hints(function, include_extras=True)
+    hints.pop("return", None)
+    groups: dict[str, type[Any]] = {
+        name: hint for name, hint in hints.items() if isinstance(hint, type) and is_dataclass(hint)
+    }
+    shown: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in groups:
+            shown += inspect.signature(groups[name], eval_str=True).parameters.values()
+        else:
+            shown.append(parameter.replace(annotation=hints[name]))
+    shown = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in shown]
+
+    @wraps(function)
+    def call(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{item.name: values.pop(item.name) for item in fields(group)})
+        function(**values)
+
+    vars(call)["__signature__"] = inspect.Signature(shown, return_annotation=None)
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+    return call
