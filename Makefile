@@ -61,7 +61,7 @@ $(VENV)/.lint: $(VENV)/.test
 	@touch $@
 
 $(VENV)/.package: pyproject.toml $(VENV)/.created
-	@echo "installing seepage and the packages it uses into $(VENV), about a minute ..."
+	@echo "installing seepage and the packages it uses into $(VENV), a minute or more ..."
 	@$(PIP) --editable .
 	@touch $@
 

@@ -54,6 +54,8 @@ class InfeasibleError(SeepageError):
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """Return a hint with the nearest known names, or all of them when they are few.
 
+    Each is written as in Python, so that ``1`` and ``'1'`` can be told apart.
+
     Parameters
     ----------
     name : object
@@ -66,10 +68,12 @@ def did_you_mean(name: object, known: Iterable[object]) -> str:
     str
         A sentence that starts with a space, or an empty string when nothing is known.
     """
-    names = [str(item) for item in known]
-    close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.6)
+    shown: dict[str, list[str]] = {}  # the category 1 and the category "1" look alike as text
+    for item in known:
+        shown.setdefault(str(item), []).append(repr(item))
+    close = difflib.get_close_matches(str(name), shown, n=3, cutoff=0.6)
     if close:
-        return f" Did you mean {' or '.join(repr(item) for item in close)}?"
-    if 0 < len(names) <= 12:
-        return f" Known: {', '.join(repr(item) for item in names)}."
+        return f" Did you mean {' or '.join(text for item in close for text in shown[item])}?"
+    if 0 < sum(map(len, shown.values())) <= 12:
+        return f" Known: {', '.join(text for texts in shown.values() for text in texts)}."
     return ""

@@ -55,3 +55,16 @@ def test_domain_file_of_the_tables_page_is_valid():
 
     (text,) = blocks(ROOT / "docs" / "tables.md", "yaml")
     assert domain_from_yaml(text).names == ("sex", "age", "smoker")
+
+
+def test_the_script_of_the_published_page_reproduces_its_numbers(data_dir, monkeypatch, capsys):
+    (code,) = blocks(ROOT / "docs" / "published.md", "py")
+    monkeypatch.setenv("SEEPAGE_DATA", str(data_dir))
+    exec(compile(code, "published.md", "exec"), {})
+    *lines, comment = [*capsys.readouterr().out.splitlines(), code.splitlines()[-1]]
+    wanted = comment.removeprefix("# ").split("   ")
+    assert len(lines) == len(wanted) == 4
+    for line, stated in zip(lines, wanted, strict=True):
+        assert [float(x) for x in line.split()] == pytest.approx(
+            [float(x) for x in stated.split()], abs=1e-8
+        )

@@ -114,7 +114,7 @@ def test_bins_by_column():
 
 def test_infinite_numbers_need_edges():
     frame = {"a": [1.5, float("inf"), 2.5], "b": [1, 2, 3]}
-    with pytest.raises(DomainError, match="finite numbers in column 'a', got inf in 1 records"):
+    with pytest.raises(DomainError, match=r"finite numbers in column 'a', got inf in 1 record\."):
         load(frame)
     with pytest.raises(DomainError, match="finite numbers in column 'a'"):
         load(frame, bins={"a": "none"})
@@ -346,3 +346,10 @@ def test_results_cannot_be_changed():
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
     assert {label_key(x)[0] for x in table.domain["a"].categories} == {"int"}
+
+
+def test_pooling_counts_rows_and_declared_categories_too():
+    domain = Domain.of({"a": ["x", "y", "z"]})
+    table = load({"a": list("xxy"), "w": [1, 1, 50]}, domain=domain, weights="w", min_count=2)
+    assert table.domain["a"].categories == ("x", OTHER_LABEL)
+    assert table.counts().single("a").values.tolist() == [2, 50]

@@ -52,6 +52,8 @@ class Column:
         Position in `values` of each record, −1 where the value is missing.
     counts : array of int, shape (m,)
         Records with each value.
+    nulls : frozenset of labels
+        Which of the values that mean missing were met.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Column:
     values: NDArray[Any]
     codes: IntArray
     counts: IntArray
+    nulls: frozenset[Label] = frozenset()
 
     @property
     def missing(self) -> int:
@@ -155,9 +158,11 @@ def _plain(series: pl.Series) -> pl.Series:
     if dtype.is_numeric():
         return series.cast(pl.Float64)
     if dtype.is_temporal():
-        advice = "Derive a category from it (month, weekday, hour) or leave it out (exclude)."
+        advice = (
+            "Derive a category from it (month, weekday, hour) or leave it out (exclude, --exclude)."
+        )
     else:
-        advice = "Leave it out (exclude) or derive a category from it."
+        advice = "Leave it out (exclude, --exclude) or derive a category from it."
     msg = (
         f"expected column {series.name!r} to hold text, truth values or numbers, got {dtype}. "
         f"{advice}"
@@ -200,12 +205,17 @@ def _column(series: pl.Series, distinct: pl.Series, codes: IntArray, reading: Re
 
     kind: Kind = "int"
     absent = np.zeros(len(distinct), dtype=np.bool_)
+    met: frozenset[Label] = frozenset()
     if series.dtype == pl.String:
-        kind, cleaned, absent = _read_texts(distinct.to_list(), reading)
+        texts = _stripped(distinct.to_list(), reading)
+        met = _nulls_among(texts, reading)
+        kind, cleaned, absent = _read_texts(texts, reading)
     else:
         cleaned = distinct.to_numpy()
         kind = "bool" if series.dtype == pl.Boolean else kind
     if kind == "int":
+        present = cleaned[~absent]
+        met |= {null for null, number in _null_numbers(reading) if (present == number).any()}
         cleaned, absent = _read_numbers(cleaned, absent, reading)
         kind = "float" if cleaned.dtype.kind == "f" else "int"
     values, inverse = np.unique(cleaned[~absent], return_inverse=True)
@@ -213,17 +223,30 @@ def _column(series: pl.Series, distinct: pl.Series, codes: IntArray, reading: Re
     lookup[:-1][~absent] = inverse
     codes = lookup[codes]
     counts = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
-    return Column(series.name, kind, values, codes, counts)
+    return Column(series.name, kind, values, codes, counts, met)
+
+
+def _stripped(texts: list[str], reading: Reading) -> list[str]:
+    if reading.strip is None:
+        return texts
+    chars = string.whitespace + reading.strip if reading.strip else None
+    return [text if text in reading.keep else text.strip(chars) for text in texts]
+
+
+def _nulls_among(texts: list[str], reading: Reading) -> frozenset[Label]:
+    present = set(texts)
+    return frozenset(
+        null
+        for null in reading.nulls
+        if (isinstance(null, str) or not reading.typed) and str(null) in present
+    )
 
 
 def _read_texts(texts: list[str], reading: Reading) -> tuple[Kind, NDArray[Any], BoolArray]:
-    """Strip, find which distinct texts mean missing, and find the type of the others.
+    """Find which stripped texts mean missing, and the type of the others.
 
     Every number has kind "int" here: whether it is whole is found out later.
     """
-    if reading.strip is not None:
-        chars = string.whitespace + reading.strip if reading.strip else None
-        texts = [text if text in reading.keep else text.strip(chars) for text in texts]
     tokens = {"", *(x for x in reading.nulls if isinstance(x, str))}
     if not reading.typed:
         tokens |= {str(x) for x in reading.nulls}
@@ -254,13 +277,8 @@ def _read_numbers(
 ) -> tuple[NDArray[Any], BoolArray]:
     """Mark missing numbers, and turn floats that are all whole into integers."""
     gone = absent | np.isnan(values)
-    for null in reading.nulls:
-        if isinstance(null, bool):
-            continue
-        if isinstance(null, (int, float)) or (
-            not reading.typed and isinstance(null, str) and _REAL.fullmatch(null)
-        ):
-            gone |= values == float(null)
+    for _, number in _null_numbers(reading):
+        gone |= values == number
     if values.dtype.kind != "f":
         return values, gone
     values = values + 0.0  # −0 becomes 0: one category, not two
@@ -268,6 +286,16 @@ def _read_numbers(
     if (np.abs(present) < 2.0**53).all() and (present == np.floor(present)).all():
         return np.where(gone, 0, values).astype(np.int64), gone
     return values, gone
+
+
+def _null_numbers(reading: Reading) -> list[tuple[Label, float]]:
+    """Values that mean missing and are numbers."""
+    return [
+        (null, float(null))
+        for null in reading.nulls
+        if (isinstance(null, (int, float)) and not isinstance(null, bool))
+        or (not reading.typed and isinstance(null, str) and _REAL.fullmatch(null))
+    ]
 
 
 def suspects(column: Column) -> dict[str, int]:

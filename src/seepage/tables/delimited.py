@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _SEPARATORS = ",\t;|"
 _CHUNK = 1 << 24
 _NEWLINE = 10
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_LOOKED_AT = 200
+"""Records that are compared with the first line."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ class _Layout:
         )
 
 
-def read_delimited(path: Path, form: TextFormat) -> tuple[pl.DataFrame, list[str]]:
+def read_delimited(path: Path, form: TextFormat) -> tuple[pl.DataFrame, list[str], str]:
     """Read a delimited text file.
 
     Returns
@@ -105,6 +108,8 @@ def read_delimited(path: Path, form: TextFormat) -> tuple[pl.DataFrame, list[str
         Every column text, with no null.
     notes : list of str
         What was skipped or named.
+    hint : str
+        A sentence when the first line, taken for column names, looks like a record; else empty.
 
     Raises
     ------
@@ -128,13 +133,15 @@ def read_delimited(path: Path, form: TextFormat) -> tuple[pl.DataFrame, list[str
         msg = f"expected a table in {path.name}, got an empty file"
         raise TableError(msg)
     notes: list[str] = []
+    hint = _header_hint(path, data, records, form)
     names = _names(path, data, records, form, notes)
+    _check_different(path, names, hint if form.names is None else "")
     body = records.keep(np.arange(len(records.starts)) >= int(form.header))
     _check_fields(path, data, body, len(names), form)
     if not len(body.starts):
         msg = f"expected records in {path.name}, got a header only"
         raise TableError(msg)
-    return _parse(path, data, body, names, form), notes
+    return _parse(path, data, body, names, form), notes, hint
 
 
 def _decoded(path: Path, form: TextFormat) -> bytes:
@@ -150,7 +157,7 @@ def _decoded(path: Path, form: TextFormat) -> bytes:
         msg = (
             f"expected {path.name} to be text in {form.encoding}, got byte "
             f"0x{raw[error.start]:02x} in line {line}. Name its encoding, for instance "
-            "encoding='latin-1', 'cp1252' or 'utf-16'."
+            "encoding='latin-1', 'cp1252' or 'utf-16' (--encoding)."
         )
         raise TableError(msg) from None
     if "\0" in text:
@@ -217,6 +224,30 @@ def _layout(data: bytes, separator: str, quote: str | None) -> _Layout:
     return _Layout(start, stop, count, blank, not inside)
 
 
+def _fields(data: bytes, records: _Layout, i: int, form: TextFormat) -> list[str]:
+    line = data[records.starts[i] : records.ends[i]].decode()
+    return [name.strip() for name in _split(line, form)]
+
+
+def _header_hint(path: Path, data: bytes, records: _Layout, form: TextFormat) -> str:
+    """Numbers for names, or names that are values of their own columns: hardly a header."""
+    if not form.header:
+        return ""
+    names = _fields(data, records, 0, form)
+    found = [name for name in names if _NUMBER.fullmatch(name)]
+    if not found:
+        seen = [_fields(data, records, i, form) for i in range(1, len(records.starts))[:_LOOKED_AT]]
+        found = [x for i, x in enumerate(names) if x and any([x] == row[i : i + 1] for row in seen)]
+        found = found if len(found) >= max(2, len(names) / 2) else []
+    if not found:
+        return ""
+    shown = ", ".join(map(repr, found[:3]))
+    return (
+        f"Column names in the first line of {path.name} look like data ({shown}); if the file has "
+        "no header, use header=False (--no-header)."
+    )
+
+
 def _names(
     path: Path, data: bytes, records: _Layout, form: TextFormat, notes: list[str]
 ) -> list[str]:
@@ -224,8 +255,7 @@ def _names(
     if form.names is not None:
         names = [str(name) for name in form.names]
     elif form.header:
-        line = data[records.starts[0] : records.ends[0]].decode()
-        names = [name.strip() for name in _split(line, form)]
+        names = _fields(data, records, 0, form)
         for position, name in enumerate(names, start=1):
             if not name:
                 names[position - 1] = f"column_{position}"
@@ -235,12 +265,15 @@ def _names(
     else:
         names = [f"column_{position}" for position in range(1, width + 1)]
         notes.append(f"{path.name} was read without a header; its columns were numbered.")
+    return names
+
+
+def _check_different(path: Path, names: Sequence[str], hint: str) -> None:
     for name in names:
         if names.count(name) > 1:
             where = [i for i, other in enumerate(names, start=1) if other == name]
             msg = f"expected different column names in {path.name}, got {name!r} in columns {where}"
-            raise TableError(msg)
-    return names
+            raise TableError(f"{msg}. {hint}" if hint else msg)
 
 
 def _split(line: str, form: TextFormat) -> list[str]:
@@ -270,7 +303,9 @@ def _check_fields(path: Path, data: bytes, body: _Layout, expected: int, form: T
     msg = f"expected {source} in {path.name}, got {body.fields[first]} in line {line}"
     others = np.unique(body.fields)
     if len(others) == 1:
-        msg += f" and in every other record. Give names=[...] with {others[0]} column names"
+        msg += (
+            f" and in every other record. Give names=[...] with {others[0]} column names (--names)"
+        )
     elif len(wrong) > 1:
         msg += f" ({len(wrong):,} records differ)"
     raise TableError(msg + ".")

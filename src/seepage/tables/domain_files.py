@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -38,12 +38,15 @@ class DomainFile:
     null_values : mapping of str to tuple of labels
         For each column that lists them, the values that mean missing.
     notes : tuple of str
-        What was translated from a foreign form.
+        Where the categories were declared, and what was translated from a foreign form.
+    names : tuple of str
+        All columns that are declared, whether or not they were chosen.
     """
 
     domain: Domain
     null_values: Mapping[str, tuple[Label, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 def domain_from_yaml(path_or_text: str | Path, *, n_bins: int = 10) -> Domain:
@@ -100,14 +103,16 @@ def read_domain(
             raise DomainError(msg)
     chosen = [key for key in columns or known if key not in exclude]
     if foreign is not None:
-        return _from_foreign(foreign, chosen, explicit=columns is not None)
+        file = _from_foreign(foreign, chosen, explicit=columns is not None)
+        return replace(file, names=tuple(known))
     attributes, nulls = [], {}
     for key in chosen:
         attribute, null = _own_attribute(key, (own or {})[key])
         attributes.append(attribute)
         if null:
             nulls[key] = null
-    return DomainFile(Domain(tuple(attributes)), nulls)
+    note = f"Categories were declared in {name}."
+    return DomainFile(Domain(tuple(attributes)), nulls, (note,), tuple(known))
 
 
 def _from_foreign(foreign: Foreign, chosen: Sequence[str], *, explicit: bool) -> DomainFile:

@@ -71,8 +71,8 @@ def code_from_table(column: Column, *, bins: Bins | None, n_bins: int, binning: 
         if infinite.any():
             msg = (
                 f"expected finite numbers in column {column.name!r}, got {numbers[infinite][0]} "
-                f"in {int(column.counts[infinite].sum()):,} records. Give edges that end in inf "
-                "(bins), or declare the value as missing (null_values)."
+                f"in {_records(int(column.counts[infinite].sum()))}. Give edges that end in inf "
+                "(bins, --bins), or declare the value as missing (null_values, --null)."
             )
             raise DomainError(msg)
         wanted = n_bins if bins is None else bins
@@ -151,7 +151,8 @@ def code_declared(column: Column, attribute: Attribute) -> Coding:
     if column.missing and attribute.missing is None:
         msg = (
             f"expected no missing value in column {column.name!r}, got {column.missing:,}. Declare "
-            "a category for them (missing: label), or drop these records (missing='drop')."
+            "a category for them (missing: label), or drop these records (missing='drop', "
+            "--missing drop)."
         )
         raise DomainError(msg)
     return Coding(attribute, _lookup(column, attribute))
@@ -191,7 +192,8 @@ def _unlisted(column: Column, attribute: Attribute, outside: BoolArray) -> Domai
     counts = column.counts[outside]
     first = int(counts.argmax())
     value, count = values[first], int(counts[first])
-    more = f", and {len(values) - 1:,} other values in all" if len(values) > 1 else ""
+    others = len(values) - 1
+    more = f", and {others:,} other value{'s in all' if others > 1 else ''}" if others else ""
     if attribute.edges is not None and column.kind in {"int", "float"}:
         low, high = attribute.edges[0], attribute.edges[-1]
         expected = f"numbers from {low:g} to {high:g}"
@@ -199,9 +201,15 @@ def _unlisted(column: Column, attribute: Attribute, outside: BoolArray) -> Domai
     else:
         expected = "a category of the domain"
         hint = _type_hint(value, attribute) or did_you_mean(value, attribute.categories)
-    records = "1 record" if count == 1 else f"{count:,} records"
-    msg = f"expected {expected} in column {column.name!r}, got {value!r} in {records}{more}.{hint}"
+    msg = (
+        f"expected {expected} in column {column.name!r}, got {value!r} in {_records(count)}{more}."
+        f"{hint}"
+    )
     return DomainError(msg)
+
+
+def _records(count: int) -> str:
+    return "1 record" if count == 1 else f"{count:,} records"
 
 
 def _type_hint(value: Label, attribute: Attribute) -> str:
@@ -254,9 +262,11 @@ def pool(coding: Coding, column: Column, min_count: int) -> Coding:
         for label, gone in zip(attribute.categories, rare, strict=True)
     ]
     number, records = int(rare.sum()), int(counts[rare].sum())
+    what, verb = ("1 category", "was") if number == 1 else (f"{number:,} categories", "were")
+    together = _records(records) + (" together" if number > 1 else "")
     note = (
-        f"Column {column.name!r}: {number:,} categories with fewer than {min_count:,} records "
-        f"({records:,} records together) were pooled into {other!r}."
+        f"Column {column.name!r}: {what} with fewer than {min_count:,} records ({together}) {verb} "
+        f"pooled into {other!r}."
     )
     return replace(
         coding,

@@ -115,7 +115,7 @@ def _dpsynth(key: str, spec: Mapping[str, Any], n_bins: int) -> Attribute | NotM
     kind = "free text" if "max_tokens" in spec else "an open set of categories"
     return NotMapped(
         f"expected categories or a range for column {key!r}, got {kind}, which has no finite list "
-        "of categories. List them (possible_values), or leave the column out (exclude)."
+        "of categories. List them (possible_values), or leave the column out (exclude, --exclude)."
     )
 
 
@@ -192,7 +192,7 @@ def _typed_attribute(key: str, spec: Mapping[str, Any], n_bins: int) -> Attribut
         needed = "a category derived from the date (month, weekday, hour)"
     return NotMapped(
         f"expected {needed} for column {key!r}, got only its type ({kind}). Complete the file, or "
-        "leave the column out (exclude)."
+        "leave the column out (exclude, --exclude)."
     )
 
 

@@ -12,10 +12,11 @@ import numpy as np
 from seepage._numeric import IntArray, freeze
 from seepage.counts import PairCounts
 from seepage.domain import Attribute, Domain, Label
-from seepage.errors import CapacityError, TableError
-from seepage.tables.columns import Column, Reading, read_columns, suspects
+from seepage.errors import CapacityError, DomainError, TableError
+from seepage.tables.columns import Column, Reading, read_columns
 from seepage.tables.delimited import TextFormat
 from seepage.tables.encode import Binning, Bins, Coding, code_declared, code_from_table, pool
+from seepage.tables.notes import bin_notes, hints, left_out, listed, never_met
 from seepage.tables.options import (
     Missing,
     Plan,
@@ -28,6 +29,9 @@ from seepage.tables.options import (
 )
 from seepage.tables.sources import RawTable, read_source
 from seepage.tables.weights import read_weights
+
+_FAULTS = 5
+"""Columns that do not fit a declared domain and are reported one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,14 +183,20 @@ def load(
         comment=comment,
         encoding=encoding,
     )
-    raw = read_source(source, form, plan.choose)
+    known: dict[str, None] = {}
+
+    def choose(names: Sequence[str]) -> list[str]:
+        known.update(dict.fromkeys(names))
+        return plan.choose(names)
+
+    raw = read_source(source, form, choose)
     if raw.frame.height == 0:
         msg = f"expected records in {raw.source}, got none"
         raise TableError(msg)
-    return _coded(raw, plan)
+    return _coded(raw, plan, tuple(known))
 
 
-def _coded(raw: RawTable, plan: Plan) -> CodedTable:
+def _coded(raw: RawTable, plan: Plan, known: Sequence[str]) -> CodedTable:
     notes = list(raw.notes)
     weights = None if plan.weights is None else read_weights(raw, plan.weights)
     names = [name for name in raw.frame.columns if name != plan.weights]
@@ -198,7 +208,7 @@ def _coded(raw: RawTable, plan: Plan) -> CodedTable:
             msg = f"expected a positive weight in column {plan.weights!r}, got zeros only"
             raise TableError(msg)
         notes.append(f"Records count as often as column {plan.weights!r} says.")
-    codings = [pool(_coding(x, plan), x, plan.min_count) for x in columns]
+    codings = _codings(columns, plan)
     _check_size(codings, plan.max_categories)
     if plan.file is None:
         what = "column was" if len(codings) == 1 else "columns were"
@@ -207,8 +217,16 @@ def _coded(raw: RawTable, plan: Plan) -> CodedTable:
             "analysis, not for a release."
         )
     else:
-        notes.extend(plan.file.notes)
-    notes.extend(_column_notes(columns, codings, declared=plan.file is not None))
+        notes += plan.file.notes
+        if plan.columns is None:
+            weight = () if plan.weights is None else (plan.weights,)
+            notes += left_out(known, plan.file.names, (*plan.exclude, *weight))
+    notes += bin_notes(columns, codings, plan.bins)
+    for coding in codings:
+        notes += coding.notes
+    notes += never_met(columns, plan.nulls)
+    if plan.file is None:
+        notes += hints(columns, codings)
     codes = np.empty((len(columns[0].codes), len(columns)), dtype=np.int64, order="F")
     for i, (coding, column) in enumerate(zip(codings, columns, strict=True)):
         codes[:, i] = coding.codes(column)
@@ -221,36 +239,33 @@ def _coded(raw: RawTable, plan: Plan) -> CodedTable:
     )
 
 
+def _codings(columns: Sequence[Column], plan: Plan) -> list[Coding]:
+    """Code every column; the columns that do not fit a declared domain are reported together."""
+    codings: list[Coding] = []
+    faults: dict[str, str] = {}
+    for column in columns:
+        try:
+            codings.append(pool(_coding(column, plan), column, plan.min_count))
+        except DomainError as error:
+            if plan.file is None:
+                raise
+            faults[column.name] = str(error)
+    if len(faults) == 1:
+        raise DomainError(*faults.values())
+    if faults:
+        each = [f"({i}) {text}" for i, text in enumerate(faults.values(), start=1)][:_FAULTS]
+        msg = f"expected columns that fit the domain, got {len(faults):,} that do not: "
+        msg += f"{listed(list(faults))}. {' '.join(each)}"
+        raise DomainError(msg)
+    return codings
+
+
 def _coding(column: Column, plan: Plan) -> Coding:
     if plan.file is not None:
         return code_declared(column, plan.file.domain[column.name])
     return code_from_table(
         column, bins=plan.bins.get(column.name), n_bins=plan.n_bins, binning=plan.binning
     )
-
-
-def _column_notes(
-    columns: Sequence[Column], codings: Sequence[Coding], *, declared: bool
-) -> list[str]:
-    """What was done to columns, one sentence for those with the same fate."""
-    binned: dict[str, list[str]] = {}
-    for coding in codings:
-        if coding.binned:
-            binned.setdefault(coding.binned, []).append(repr(coding.attribute.name))
-    notes = [f"Binned into {how}: {', '.join(names)}." for how, names in binned.items()]
-    for coding in codings:
-        notes.extend(coding.notes)
-    if declared:
-        return notes
-    words: dict[str, list[str]] = {}
-    for column in columns:
-        for text, count in suspects(column).items():
-            words.setdefault(text, []).append(f"{column.name!r} ({count:,})")
-    return notes + [
-        f"The text {text!r} often means missing; it was kept as a category (see null_values) in "
-        f"{', '.join(places)}."
-        for text, places in words.items()
-    ]
 
 
 def _reading(name: str, raw: RawTable, plan: Plan) -> Reading:
@@ -297,8 +312,9 @@ def _without_missing(
             f"{found}"
         )
         raise TableError(msg)
+    verb = "was" if dropped == 1 else "were"
     notes.append(
-        f"{dropped:,} of {len(kept):,} records were dropped for missing values in {found}."
+        f"{dropped:,} of {len(kept):,} records {verb} dropped for missing values in {found}."
     )
     return [column.take(kept) for column in columns], kept
 
@@ -313,8 +329,8 @@ def _check_size(codings: Sequence[Coding], limit: int) -> None:
         msg = (
             f"expected at most {limit:,} categories in a column, got {size:,} in {name!r}. Its "
             f"tables with the other columns alone would take {_memory(8 * cells)}. If it "
-            "identifies records, leave it out (exclude); else bin it (bins), pool rare categories "
-            "(min_count), or raise max_categories."
+            "identifies records, leave it out (exclude, --exclude); else bin it (bins, --bins), "
+            "pool rare categories (min_count, --min-count), or raise max_categories."
         )
         raise CapacityError(msg)
 

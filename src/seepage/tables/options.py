@@ -13,6 +13,7 @@ from seepage.domain import Domain, Label
 from seepage.errors import DomainError, InvalidInputError, TableError, did_you_mean
 from seepage.tables.domain_files import DomainFile, read_domain
 from seepage.tables.encode import Binning, Bins
+from seepage.tables.notes import listed
 
 Missing = Literal["category", "error", "drop"]
 
@@ -50,10 +51,11 @@ class Plan:
                     raise TableError(msg + did_you_mean(name, known))
         if self.file is not None:
             attributes = list(self.file.domain.names)
-            for name in attributes:
-                if name not in known:
-                    msg = f"expected column {name!r} of the domain in the table, got none."
-                    raise DomainError(msg + did_you_mean(name, known))
+            absent = [name for name in attributes if name not in known]
+            if absent:
+                what = "column" if len(absent) == 1 else "columns"
+                msg = f"expected {what} {listed(absent)} of the domain in the table, got none."
+                raise DomainError(msg + did_you_mean(absent[0], known))
         else:
             attributes = list(wanted) or list(known)
         out = {*self.exclude, *weight}
@@ -82,7 +84,8 @@ def declared(
     if not chosen:
         msg = "expected at least one column, got none after leaving columns out"
         raise TableError(msg)
-    return DomainFile(domain.project(chosen))
+    note = "Categories were declared in a Domain."
+    return DomainFile(domain.project(chosen), notes=(note,), names=domain.names)
 
 
 def check_choices(binning: object, missing: object, strip: object) -> None:

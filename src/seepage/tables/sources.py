@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seepage.errors import TableError
+from seepage.errors import DomainError, TableError
 from seepage.tables.delimited import TextFormat, read_delimited
 from seepage.tables.frames import Choice, collect, from_frame
 
@@ -32,12 +32,15 @@ class RawTable:
     source : str
         Short description.
     notes : tuple of str
+    hint : str
+        A sentence when the names of the columns look like data, which is an error's likely cause.
     """
 
     frame: pl.DataFrame
     typed: bool
     source: str
     notes: tuple[str, ...] = ()
+    hint: str = ""
 
 
 def read_source(source: object, form: TextFormat, choose: Choice) -> RawTable:
@@ -70,8 +73,13 @@ def _read_path(path: Path, form: TextFormat, choose: Choice) -> RawTable:
         msg = f"expected a file that ends in {', '.join(SUFFIXES)}, got {path.name!r}"
         raise TableError(msg)
     if suffix in TEXT_SUFFIXES:
-        frame, notes = read_delimited(path, form)
-        return RawTable(frame.select(choose(frame.columns)), False, path.name, tuple(notes))
+        frame, notes, hint = read_delimited(path, form)
+        try:
+            chosen = choose(frame.columns)
+        except (TableError, DomainError) as error:
+            raise type(error)(f"{error} {hint}".strip()) from None
+        notes += [hint] if hint else []
+        return RawTable(frame.select(chosen), False, path.name, tuple(notes), hint)
     try:
         empty = path.stat().st_size == 0
         with path.open("rb"):
@@ -108,7 +116,8 @@ def _read_paths(paths: Sequence[object], form: TextFormat, choose: Choice) -> Ra
             differing = sorted(set(table.frame.columns) ^ set(first.frame.columns))
             what = f"these differ: {differing}" if differing else "another order"
             msg = f"expected {table.source} to have the columns of {first.source}, got {what}"
-            raise TableError(msg)
+            hint = first.hint or table.hint
+            raise TableError(f"{msg}. {hint}" if hint else msg)
         if table.typed != first.typed:
             msg = f"expected files of one kind, got {first.source} and {table.source}"
             raise TableError(msg)
