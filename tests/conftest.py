@@ -19,6 +19,8 @@ def data_dir() -> Path:
     """Folder with the real data sets; tests that need it skip where it is absent."""
     given = os.environ.get("SEEPAGE_DATA")
     folder = Path(given) if given else Path(__file__).parents[2] / "shared" / "data"
+    if given and not folder.is_dir():
+        pytest.fail(f"SEEPAGE_DATA names no folder: {given}")
     if not folder.is_dir():
         pytest.skip("real data sets are not here: set SEEPAGE_DATA to their folder")
     return folder

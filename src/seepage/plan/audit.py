@@ -43,6 +43,7 @@ TRIPLES = (
     "through k-ary randomised response."
 )
 NO_TRIPLES = "Sets of three attributes were not checked jointly: {reason}."
+MEASURES = ("leakage", "triad_leakage", "grr_leakage", "mutual_information", "pearson")
 MAX_TRIPLE_WORK = 300_000_000
 MAX_FORECAST_SECONDS = 1800.0
 MAX_ROW_PAIRS = 40_000_000
@@ -187,9 +188,8 @@ class AuditResult(Result):
         ----------
         measure : {"leakage", "triad_leakage", "grr_leakage", "mutual_information", "pearson"}
         """
-        known = ("leakage", "triad_leakage", "grr_leakage", "mutual_information", "pearson")
-        if measure not in known:
-            msg = f"expected a measure, got {measure!r}.{did_you_mean(measure, known)}"
+        if measure not in MEASURES:
+            msg = f"expected a measure, got {measure!r}.{did_you_mean(measure, MEASURES)}"
             raise InvalidInputError(msg)
         d = len(self.domain)
         table = np.full((d, d), np.nan)
@@ -269,6 +269,10 @@ class AuditResult(Result):
             "bias_reduced": [p.sampled and p.sampled.interval.estimate for p in rows],
             "upper": [p.sampled and p.sampled.interval.upper for p in rows],
             "distinguishable": [p.sampled and p.sampled.distinguishable for p in rows],
+            **{
+                f"{measure}_standing": [str(getattr(p, measure).standing) for p in rows]
+                for measure in MEASURES
+            },
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -474,12 +478,12 @@ def _check_auditable(counts: PairCounts) -> None:
     for first in domain:
         for second in domain:
             if first is not second:
-                seconds += 8e-9 * first.size**2 * second.size
+                seconds += 8e-9 * first.size**2 * second.size + 5e-3
     widest = max(domain, key=lambda item: item.size)
     if seconds > MAX_FORECAST_SECONDS or widest.size**2 > MAX_ROW_PAIRS:
         memory = 48 * widest.size**2 / 1e9
         msg = (
-            f"expected columns with fewer categories: {widest.name!r} has {widest.size:,}; the "
+            f"expected fewer columns or categories: {widest.name!r} has {widest.size:,}; the "
             f"audit would take about {seconds:,.0f} s and {memory:,.1f} GB. Bin numbers, pool rare "
             f"categories with min_count (--min-count), or leave the column out."
         )

@@ -97,7 +97,8 @@ class CalibrationResult(Result):
         own, total = self.budgets[self.binding], self.totals[self.binding]
         kind = "total leakage" if self.standing is Standing.UPPER else "pairwise sum (no bound)"
         gain = ""
-        if self.objective != "maxmin" and np.isfinite(self.uniform_value):
+        compared = self.objective != "maxmin" and np.isfinite(self.target)
+        if compared and np.isfinite(self.uniform_value):
             word = {"sum": "a weighted sum of budgets"}.get(self.objective, "an error")
             ratio = self.objective_value / self.uniform_value if self.uniform_value else 1.0
             gain = f"; {word} {ratio:.3g} times that of splitting equally"
@@ -248,10 +249,10 @@ def calibrate(
     high = _of_each(model.domain, names, maximum, np.inf, "maximum")
     _check_bounds(names, low, high)
     sizes = np.array([model.domain[name].size for name in names], dtype=np.int64)
-    if not 1 <= check_size(k) <= len(names):
+    if check_size(k) > len(names) and objective == "kway":
         msg = f"expected k from 1 to the number of attributes ({len(names)}), got {k}"
         raise InvalidInputError(msg)
-    aim = Objective(objective, sizes, importance, int(k))
+    aim = Objective(objective, sizes, importance, min(int(k), len(names)))
     case = _Case(model, names, method, tree, aim, goal, low, high)
     return _result(case, _solve(case))
 

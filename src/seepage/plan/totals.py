@@ -112,7 +112,8 @@ class TotalLeakage(Result, Mapping[str, float]):
         """The largest total in one sentence."""
         name = self.worst
         value, budget = self[name], self.budgets[name]
-        size = "without bound" if np.isinf(value) else f"{value:.3f} nats"
+        if np.isinf(value):
+            return f"{name!r} is exposed without bound: all reports together can give it away."
         kind = {
             Standing.EXACT: "exactly",
             Standing.UPPER: "at most",
@@ -121,8 +122,8 @@ class TotalLeakage(Result, Mapping[str, float]):
         count = len(self.findings)
         where = f"Of {count} attributes, {name!r} is exposed most" if count > 1 else f"{name!r}"
         return (
-            f"{where}: all reports together tell {kind} {size} about it, against its own budget "
-            f"of {budget:g}."
+            f"{where}: all reports together tell {kind} {value:.3f} nats about it, against its "
+            f"own budget of {budget:g}."
         )
 
     def columns(self) -> Mapping[str, list[Any]]:
