@@ -21,7 +21,10 @@ from seepage._numeric import (
     freeze,
     log_zero_ok,
 )
-from seepage.errors import InvalidInputError
+from seepage.errors import CapacityError, InvalidInputError
+
+MAX_CELLS = 50_000_000
+"""Most numbers of a table that is built here, 400 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +65,7 @@ class Channel:
     @classmethod
     def identity(cls, k: int) -> Channel:
         """Return the channel on `k` values that releases its input."""
-        size = check_size(k)
+        size = _check_square(k)
         return cls(log_zero_ok(np.eye(size)), 0.0 if size == 1 else np.inf)
 
     @cached_property
@@ -106,11 +109,27 @@ class Channel:
         if not isinstance(other, Channel):
             msg = f"expected a Channel, got {other!r}"
             raise InvalidInputError(msg)
+        _check_cells(self.log_matrix.size * other.log_matrix.size)
         left, right = self.log_matrix, other.log_matrix
         joint = left[:, np.newaxis, :, np.newaxis] + right[np.newaxis, :, np.newaxis, :]
         rows, columns = (i * j for i, j in zip(self.shape, other.shape, strict=True))
         # ε adds up: the best output of one may coincide with the best output of the other.
         return _composed(joint.reshape(rows, columns), self.epsilon + other.epsilon)
+
+
+def _check_square(k: int) -> int:
+    size = check_size(k)
+    _check_cells(size * size)
+    return size
+
+
+def _check_cells(cells: int) -> None:
+    if cells > MAX_CELLS:
+        msg = (
+            f"expected a channel of at most {MAX_CELLS:,} numbers, got {cells:,} "
+            f"({8e-9 * cells:,.1f} GB)"
+        )
+        raise CapacityError(msg)
 
 
 def _composed(logs: FloatArray, epsilon: float | None = None) -> Channel:
@@ -154,8 +173,10 @@ def randomized_response(k: int, epsilon: float) -> Channel:
     ------
     InvalidInputError
         If a parameter is outside its range.
+    CapacityError
+        If the table would have more than ``MAX_CELLS`` numbers.
     """
-    size = check_size(k)
+    size = _check_square(k)
     checked = check_epsilon(epsilon)
     if checked.ndim:
         msg = f"expected one epsilon, got an array of shape {checked.shape}"
@@ -179,7 +200,7 @@ def lambda_response(k: int, retention: float) -> Channel:
     retention : float
         λ in [0, 1]: the factor by which centred moments of the attribute shrink.
     """
-    size = check_size(k)
+    size = _check_square(k)
     value = as_float_array(retention, "retention")
     if value.ndim or not 0 <= value <= 1:
         msg = f"expected retention in [0, 1], got {retention!r}"

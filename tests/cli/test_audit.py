@@ -6,6 +6,9 @@ import csv
 import io
 import json
 import math
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -168,18 +171,125 @@ def test_adult(run: Run, data_dir: Path) -> None:
     )
     result = run(
         "audit", *files, "--no-header", "--names", names, "--null", "?", "--missing", "drop",
-        "-c", "sex,relationship,marital-status,race,native-country", "--json",
+        "--strip", ".", "-x", "fnlwgt", "--json", "--no-triples", "--confidence", "none",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    found = {(p["secret"], p["released"]): p for p in json.loads(result.stdout)["pairs"]}
-    assert found["relationship", "marital-status"]["leakage"]["value"] > 0.99
+    content = json.loads(result.stdout)
+    assert content["records"] == 45_222
+    assert content["domain"]["income"]["categories"] == ["<=50K", ">50K"]
+    found = {(p["secret"], p["released"]): p["leakage"]["value"] for p in content["pairs"]}
+    for secret, released, value in (
+        ("sex", "relationship", 0.71801653),
+        ("sex", "income", 0.25150683),
+        ("relationship", "sex", 0.9996056),
+        ("education", "income", 0.80750767),
+        ("sex", "occupation", 0.41301284),
+        ("race", "native-country", 0.77073491),
+        ("relationship", "marital-status", 1.0),
+    ):
+        assert abs(found[secret, released] - value) < 6e-9, (secret, released)
+
+
+def test_strip(run: Run, folder: Path) -> None:
+    (folder / "dots.csv").write_text("a,b\n x. ,1\ny,2\nx,1\n", encoding="utf-8")
+    plain = json.loads(run("audit", "dots.csv", "--json").stdout)
+    assert plain["domain"]["a"]["categories"] == ["x", "x.", "y"]
+    stripped = json.loads(run("audit", "dots.csv", "--json", "--strip", ".").stdout)
+    assert stripped["domain"]["a"]["categories"] == ["x", "y"]
+
+
+def test_confidence(run: Run, people: Path) -> None:
+    def limits(*options: str) -> list[dict[str, float] | None]:
+        result = run("audit", people, "--json", *options)
+        assert result.exit_code == 0, result.output
+        return [pair["sampled"] for pair in json.loads(result.stdout)["pairs"]]
+
+    assert {item and item["confidence"] for item in limits()} == {0.95}
+    assert {item and item["confidence"] for item in limits("--confidence", "0.5")} == {0.5}
+    assert limits("--confidence", "none") == [None] * 12
+
+
+def test_triples(run: Run, folder: Path) -> None:
+    rows = [f"{a},{b},{a ^ b}" for a in (0, 1) for b in (0, 1)] * 20
+    (folder / "xor.csv").write_text("a,b,c\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    found = {
+        option: json.loads(run("audit", "xor.csv", "--json", *option).stdout)["triples"]
+        for option in ((), ("--triples",), ("--no-triples",))
+    }
+    assert found[()] == found["--triples",] != []
+    assert found["--no-triples",] is None
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--min-count", "3"), ("--n-bins", "2"), ("--bins", "age=0,30,60")]
+)
+def test_written_domain_declares_what_was_used(
+    run: Run, people: Path, options: tuple[str, ...]
+) -> None:
+    with people.open("a", encoding="utf-8") as stream:
+        stream.write("f,F,tails,\nx,F,tails,20\n")
+    first = run("audit", people, "--json", "--write-domain", "people.yaml", *options)
+    assert first.exit_code == 0, first.output
+    assert first.stderr == "wrote people.yaml\n"
+    again = run("audit", people, "--json", "-d", "people.yaml")
+    assert again.exit_code == 0, again.output
+    one, two = (json.loads(result.stdout) for result in (first, again))
+    for key in ("domain", "pairs", "totals"):
+        assert one[key] == two[key]
+
+
+def test_open_files_are_written_to(people: Path, folder: Path) -> None:
+    if not Path("/dev/fd/1").exists():
+        pytest.skip("no names of open files here")
+    for option in ("--csv", "--json", "--html"):
+        expected = None
+        for name in ("=/dev/stdout", " /dev/stdout", "=/dev/fd/1", "=-"):
+            done = shell(folder, f"audit people.csv {option}{name}")
+            assert (done.returncode, done.stderr) == (0, b""), option
+            expected = expected or done.stdout
+            assert done.stdout == expected
+        assert expected is not None
+    into_file = shell(folder, "audit people.csv --csv /dev/stdout > pairs.csv")
+    assert (into_file.returncode, into_file.stdout) == (0, b"")
+    piped = shell(folder, "audit people.csv -q --csv /dev/stderr")
+    assert piped.stdout == b""
+    assert piped.stderr == (folder / "pairs.csv").read_bytes()
+    third = shell(folder, "audit people.csv -q --csv /dev/fd/3 3> third.csv")
+    assert third.returncode == 0
+    assert (folder / "third.csv").read_bytes() == piped.stderr
+
+
+def test_streams_that_are_closed(people: Path, folder: Path) -> None:
+    for line, code in (
+        ("audit people.csv >&-", 0),
+        ("audit people.csv -q 2>&-", 0),
+        ("audit people.csv -q --csv a.csv <&- >&- 2>&-", 0),
+        ("audit people.csv --json >&-", 2),
+        ("audit absent.csv 2>&-", 2),
+        ("--version >&- 2>&-", 0),
+        ("audit --bogus 2>&-", 2),
+    ):
+        done = shell(folder, line)
+        assert done.returncode == code, (line, done.stderr)
+        assert b"Error" not in done.stderr
+    assert (folder / "a.csv").read_bytes().startswith(b"secret,")
+
+
+def shell(folder: Path, line: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        ["/bin/sh", "-c", f"{shlex.quote(sys.executable)} -m seepage {line}"],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
 
 
 def test_version_and_help(run: Run) -> None:
     assert run("--version").stdout == f"seepage {seepage.__version__}\n"
     shown = run("audit", "--help")
     assert shown.exit_code == 0
-    for word in ("Table", "Budgets", "Output", "--epsilon", "seepage audit --example"):
+    for word in ("Table", "Budgets", "Output", "--epsilon", "seepage audit --example", "--strip ."):
         assert word in shown.stdout
     root = run("--help")
     assert root.exit_code == 0

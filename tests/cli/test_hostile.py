@@ -176,6 +176,54 @@ def test_output_is_an_input(run: Run, people: Path, folder: Path) -> None:
     assert "--json" in refused(run, folder, people, "--budgets", "b.json", "--json=b.json")
 
 
+@pytest.mark.parametrize("digits", [400, 5000])
+def test_enormous_budgets(run: Run, people: Path, folder: Path, digits: int) -> None:
+    (folder / "b.json").write_text(f'{{"sex": {"1" * digits}}}', encoding="utf-8")
+    stderr = refused(run, folder, people, "--budgets", "b.json")
+    assert "'b.json'" in stderr
+    assert len(stderr) < 300
+
+
+@pytest.mark.parametrize("value", ["a\nb", "a,\n", '"a"\n"b"', "x" * 200_000, "\n"])
+@pytest.mark.parametrize("option", ["-c", "-x", "--names"])
+def test_names_that_are_no_list(
+    run: Run, people: Path, folder: Path, option: str, value: str
+) -> None:
+    refused(run, folder, people, option, value)
+
+
+@pytest.mark.parametrize("value", ["0", "1", "-1", "nan", "abc", "", "95%"])
+def test_bad_confidence(run: Run, people: Path, folder: Path, value: str) -> None:
+    assert f"--confidence to be a number between 0 and 1, or none, got {value!r}" in refused(
+        run, folder, people, "--confidence", value
+    )
+
+
+def test_link_that_leads_in_a_circle(run: Run, people: Path, folder: Path) -> None:
+    (folder / "one").symlink_to("two")
+    (folder / "two").symlink_to("one")
+    result = run("audit", people, "--html", "one")
+    assert result.exit_code == 2
+    assert "'one', a link that leads in a circle" in result.stderr
+    assert (folder / "one").is_symlink()
+
+
+def test_domain_is_an_output_like_others(run: Run, people: Path, folder: Path) -> None:
+    assert "'no/d.yaml'" in refused(run, folder, people, "--write-domain", "no/d.yaml")
+    assert "--write-domain" in refused(run, folder, people, "--write-domain", people)
+
+
+@pytest.mark.parametrize("verb", ["audit", "calibrate"])
+def test_hints_and_help_agree(run: Run, verb: str) -> None:
+    from seepage.cli._run import CAPACITY_HINT
+
+    shown = run(verb, "--help").stdout
+    for option in re.findall(r"--[a-z-]+", CAPACITY_HINT):
+        assert option in shown
+    for code in ("2 bad input", "3 a defect", "130 interrupted", "141 the reader"):
+        assert code in re.sub(r"\s+", " ", shown)
+
+
 def test_same_output_twice(run: Run, people: Path, folder: Path) -> None:
     assert "'x.html'" in refused(run, folder, people, "--html", "x.html", "--json=x.html")
     before = snapshot(folder)

@@ -3,6 +3,10 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -130,6 +134,54 @@ def test_hostile_labels_stay_text_in_a_chart_page(tmp_path, hostile: AuditResult
     page = path.read_text(encoding="utf-8")
     assert "<script>alert(1)" not in page
     assert "\\u003cscript>alert(1)" in page
+
+
+UNDRAWABLE = ("\x1b[31m", "\x01", "\x00", "\x7f", "\x85", "\ufffe", "\uffff", "\ud800", "\u202e")
+
+
+def test_no_text_ends_the_process(tmp_path) -> None:
+    """The converter aborts on what XML 1.0 forbids, so this runs in a process of its own."""
+    code = """
+import sys
+from pathlib import Path
+import numpy as np
+import seepage as sp
+from seepage import report
+marks = eval(sys.stdin.read())
+domain = sp.Domain.of({f"a{i}{m}": [f"x{m}", "y"] for i, m in enumerate(marks)})
+codes = [[(i >> j % 4) & 1 for j in range(len(marks))] for i in range(16)]
+counts = sp.PairCounts.from_codes(domain, np.array(codes))
+audit = sp.audit(counts)
+calibration = sp.calibrate(counts, 2.0)
+charts = [report.chart(audit, kind) for kind in ("heatmap", "curves", "totals")]
+charts += [report.chart(calibration, kind) for kind in ("budgets", "totals")]
+charts.append(charts[0].properties(title="my own \x01 title"))
+for i, chart in enumerate(charts):
+    for ending in ("svg", "png"):
+        report.save_chart(chart, Path(sys.argv[1]) / f"{i}.{ending}")
+for i, result in enumerate((audit, calibration, calibration.totals)):
+    report.html(result).encode()
+    result.to_html(Path(sys.argv[1]) / f"{i}.html")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        input=repr(UNDRAWABLE), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.iterdir())) == 15
+    forbidden = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\u202e]")
+    for file in (*tmp_path.glob("*.svg"), *tmp_path.glob("*.html")):
+        written = file.read_text(encoding="utf-8")
+        assert not forbidden.search(written), file.name
+        if file.suffix == ".svg":
+            ElementTree.fromstring(written)
+    assert r"a0\x1b[31m" in (tmp_path / "0.svg").read_text(encoding="utf-8")
+
+
+def test_escaped_names_stay_apart() -> None:
+    names = ["a\x1b", r"a\x1b", r"a\x1b′", "b"]
+    shown = wording.drawable_names(names)
+    assert list(map(shown.get, names)) == [r"a\x1b′′", r"a\x1b", r"a\x1b′", "b"]
 
 
 def test_colours_are_ordered_by_lightness() -> None:

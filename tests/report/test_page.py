@@ -13,7 +13,10 @@ import numpy as np
 import pytest
 
 from seepage import report
-from seepage.plan.audit import AuditResult
+from seepage.leakage.model import LeakageModel
+from seepage.plan.audit import AuditResult, audit
+from seepage.plan.totals import total_leakage
+from seepage.report import wording
 from seepage.tradeoff import TradeOff
 
 LOADING = ("src", "href", "srcset", "data", "action", "poster", "background")
@@ -150,10 +153,19 @@ PROBE = """
     box.value = text; box.dispatchEvent(new Event("input")); await pause();
   };
   await pause();
+  const limits = () => Object.fromEntries(all("#pairs tbody tr").map(
+    row => [row.dataset.i, row.cells[5].textContent]));
+  const trees = () => Object.fromEntries(all("#totals tbody tr").map(row => [
+    row.cells[0].textContent, [row.cells[5].dataset.value, row.cells[6].dataset.value]]));
+  out.columns = all("#pairs thead th").map(head => head.dataset.key);
+  out.widths = all("#pairs tbody tr").map(row => row.cells.length);
+  out.trees = { audited: trees() };
+  out.limits = limits();
   out.audited = all("#map td[data-i]").map(cell => cell.dataset.value);
   for (const epsilon of EPSILONS) {
     await type(epsilon);
     out.values[epsilon] = all("#map td[data-i]").map(cell => cell.dataset.value);
+    out.trees[epsilon] = trees();
     out.text = document.body.innerText;
     if (/NaN|undefined/.test(out.text)) out.errors.push("NaN at " + epsilon);
   }
@@ -163,12 +175,19 @@ PROBE = """
   out.triad = all("#map td[data-i]").map(cell => cell.dataset.value);
   out.totals = Object.fromEntries(all("#totals tbody tr").map(
     row => [row.cells[0].textContent, row.cells[3].dataset.value]));
+  out.limitsElsewhere = limits();
   document.getElementById("epsilon").value = "0.3";
   document.getElementById("epsilon").dispatchEvent(new Event("input"));
   await pause();
   out.slider = box.value;
   document.getElementById("audited").click(); await pause();
   out.restored = all("#pairs tbody tr").map(row => Number(row.dataset.i));
+  out.limitsRestored = limits();
+  const upper = document.querySelector("#pairs th[data-key=upper] button");
+  if (upper) {
+    upper.click(); await pause();
+    out.byUpper = all("#pairs tbody tr").map(row => Number(row.dataset.i));
+  }
   all("#pairs thead button")[1].click(); await pause();
   out.byName = all("#pairs tbody tr").map(row => row.cells[1].textContent);
   out.sorted = all("#pairs th[aria-sort]").map(
@@ -270,6 +289,72 @@ def test_script_evaluates_what_python_does(browse, ordinary: AuditResult) -> Non
         for name in ordinary.domain.names
     }
     assert {k: number(v) for k, v in seen["totals"].items()} == pytest.approx(totals, rel=1e-7)
+    _check_totals(seen, ordinary)
+
+
+def _check_totals(seen: dict, result: AuditResult) -> None:
+    """Tree and group totals, at the audited budgets and at others, as the planner computes them."""
+    names = result.domain.names
+    curves = {(pair.secret, pair.released): pair.curve for pair in result.pairs}
+    model = LeakageModel.from_curves(result.domain, curves, tree=result.tree)
+    audited = {name: seen["trees"]["audited"][name] for name in names}
+    assert [number(tree) for tree, _ in audited.values()] == pytest.approx(
+        [result.tree_totals[name].value for name in names], rel=1e-7
+    )
+    assert {number(group) for _, group in audited.values()} == {result.group_total.value}
+    for epsilon in EPSILONS:
+        found = seen["trees"][spelled(epsilon)]
+        for position, method in enumerate(("tree", "group")):
+            expected = total_leakage(model, dict.fromkeys(names, epsilon), method=method)
+            assert [number(found[name][position]) for name in names] == pytest.approx(
+                [expected[name] for name in names], rel=1e-7, abs=0
+            ), (epsilon, method)
+
+
+@pytest.fixture(scope="module")
+def records() -> dict[str, list[str]]:
+    rng = np.random.default_rng(7)
+    hidden = rng.integers(0, 3, 300)
+    return {
+        name: [f"v{x}" for x in np.where(rng.random(300) < keep, hidden, rng.integers(0, 3, 300))]
+        for name, keep in {"a": 0.9, "b": 0.6, "c": 0.3, "d": 0.0}.items()
+    }
+
+
+@pytest.mark.browser
+def test_limits_belong_to_the_audited_budgets(browse, records: dict[str, list[str]]) -> None:
+    result = audit(records, epsilon={"a": 1.0, "b": 0.7, "c": 2.0, "d": 1.5})
+    seen = browse(report.html(result))
+    assert seen["errors"] == []
+    assert seen["columns"].index("upper") == 5
+    told = {str(i): wording.limits(pair.sampled) for i, pair in enumerate(result.pairs)}
+    assert seen["limits"] == seen["limitsRestored"] == told
+    # At 0.7 only the reports of b have their audited budget.
+    assert seen["limitsElsewhere"] == {
+        str(i): told[str(i)] if pair.released == "b" else "–" for i, pair in enumerate(result.pairs)
+    }
+    upper = [p.sampled.interval.upper for i in seen["byUpper"] if (p := result.pairs[i]).sampled]
+    assert len(upper) == 12
+    assert upper == sorted(upper, reverse=True)
+    _check_totals(seen, result)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("why", ["not wanted", "weights"])
+def test_page_without_limits(browse, records: dict[str, list[str]], why: str) -> None:
+    if why == "weights":
+        weights = [1 + i % 3 for i in range(300)]
+        result = audit({**records, "w": weights}, weights="w")
+    else:
+        result = audit(records, confidence=None)
+    seen = browse(report.html(result))
+    assert seen["errors"] == []
+    assert "upper" not in seen["columns"]
+    assert set(seen["widths"]) == {len(seen["columns"])} == {10}
+    assert [float(x) for x in seen["audited"]] == pytest.approx(
+        [pair.leakage.value for pair in result.pairs], rel=1e-8
+    )
+    _check_totals(seen, result)
 
 
 @pytest.mark.browser
@@ -301,3 +386,4 @@ def test_script_survives_the_limits(browse, request: pytest.FixtureRequest, name
         values = [number(x) for x in seen["values"][spelled(epsilon)]]
         expected = [pair.curve.leakage(epsilon) for pair in result.pairs]
         assert values == pytest.approx(expected, rel=1e-7, abs=0)
+    _check_totals(seen, result)

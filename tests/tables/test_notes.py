@@ -79,7 +79,7 @@ def test_a_record_taken_for_a_header(tmp_path):
 
 
 def test_ordinary_headers_are_not_doubted(tmp_path):
-    for text in ("a,b\n1,x\n2,y\n", "a,b,c\na,1,2\nd,3,4\n", "yes,n\n3,4\n", ",b\nx,\n"):
+    for text in ("a,b\n1,x\n2,y\n", "a,b,c\na,1,2\nd,3,4\n", "yes,n\n3,4\n"):
         assert lacks(load(write(tmp_path / "t.csv", text)), "look like data"), text
 
 

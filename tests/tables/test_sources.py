@@ -149,6 +149,8 @@ def test_text_options(tmp_path):
     assert inches.domain["a"].categories == ('5" pipe',)
     unnamed = csv(tmp_path, ",b\nx,1\n")
     assert unnamed.domain.names == ("column_1", "b")
+    assert any("has no name" in note for note in unnamed.notes)
+    assert csv(tmp_path, ",b\nx,1\n", names=["a", "b"]).domain.names == ("a", "b")
     kept = csv(tmp_path, "a,b\n x ,1\nx,2\n", strip=False)
     assert kept.domain["a"].categories == (" x ", "x")
     dotted = csv(tmp_path, "a,b\n x. ,1\nx,2\n", strip=".")

@@ -15,6 +15,7 @@ import typer
 from seepage.cli import audit as _audit
 from seepage.cli import calibrate as _calibrate
 from seepage.cli._options import Command
+from seepage.cli._run import mend_streams
 
 app = typer.Typer(
     name="seepage",
@@ -67,6 +68,7 @@ def _root(
 
 def main() -> None:
     """Run the command line; the entry point of the installed script."""
+    mend_streams()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show ε or ← must not end in a UnicodeEncodeError.
         if hasattr(stream, "reconfigure"):

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from seepage.cli import _parse
+from seepage.cli import _output, _parse
 from seepage.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from seepage.cli._run import Work
     from seepage.tables import CodedTable
 
-TABLE, BUDGETS, OUTPUT = "Table", "Budgets", "Output"
+TABLE, BUDGETS, MEASURES, OUTPUT = "Table", "Budgets", "Measures", "Output"
 
 
 class Binning(StrEnum):
@@ -51,8 +51,9 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read ``--json`` without a value as ``--json=-``.
 
-        The next word is its value only when it is ``-`` or ends in ``.json``, which no table does:
-        ``--json people.csv`` must never overwrite the table.
+        The next word is its value only when it is ``-`` or another name of standard output, or
+        ends in ``.json``, which no table does: ``--json people.csv`` must never overwrite the
+        table.
         """
         read: list[str] = []
         for position, word in enumerate(args):
@@ -60,7 +61,7 @@ class Command(TyperCommand):
                 read += args[position:]
                 break
             following = args[position + 1] if position + 1 < len(args) else ""
-            valued = following == "-" or following.lower().endswith(".json")
+            valued = _output.target(following) is None or following.lower().endswith(".json")
             read.append("--json=-" if word == "--json" and not valued else word)
         return super().parse_args(ctx, read)
 
@@ -142,6 +143,16 @@ class TableOptions:
             help="A text that means empty, such as '?' or NA. Repeatable.",
         ),
     ] = None
+    strip: Annotated[
+        str | None,
+        typer.Option(
+            "--strip",
+            metavar="CHARS",
+            rich_help_panel=TABLE,
+            help="Remove these characters, and white space, around every value. \\[default: white "
+            "space, in text files]",
+        ),
+    ] = None
     min_count: Annotated[
         int,
         typer.Option(
@@ -184,7 +195,7 @@ class TableOptions:
             "-s",
             metavar="CHAR",
             rich_help_panel=TABLE,
-            help="Field separator of the CSV: one character, or tab. \\[default: ,]",
+            help="Field separator of the CSV: one character, or tab. \\[default: found out]",
         ),
     ] = None
     encoding: Annotated[
@@ -233,6 +244,7 @@ class TableOptions:
             "binning": str(self.binning),
             "missing": str(self.missing),
             "null_values": ("", *(self.null or ())),
+            "strip": self.strip,
             "min_count": self.min_count,
             "weights": self.weights,
             "header": not self.no_header,

@@ -7,12 +7,14 @@ written under a temporary name and moved.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from seepage.cli._run import stdout_leads_nowhere
 from seepage.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -57,11 +59,11 @@ def requested(files: FileOptions) -> list[Output]:
     """
     outputs = []
     if files.json is not None:
-        outputs.append(Output("--json", _path(files.json), as_json))
+        outputs.append(Output("--json", target(files.json), as_json))
     if files.csv is not None:
-        outputs.append(Output("--csv", _path(files.csv), as_csv))
+        outputs.append(Output("--csv", target(files.csv), as_csv))
     if files.html is not None:
-        outputs.append(Output("--html", files.html, as_html))
+        outputs.append(Output("--html", target(files.html), as_html))
     for chart in files.chart or ():
         suffix = chart.suffix.lower()
         if suffix not in CHART_SUFFIXES:
@@ -78,8 +80,29 @@ def whole_folder(folder: Path | None, contents: Mapping[str, Render]) -> list[Ou
     return [Output("--out", folder / name, make, True) for name, make in contents.items()]
 
 
-def _path(text: str) -> Path | None:
-    return None if text == STDOUT else Path(text)
+def target(path: str | Path) -> Path | None:
+    """Return where an output goes; None is standard output, under any of its names."""
+    return None if str(path) == STDOUT or _descriptor(Path(path)) == 1 else Path(path)
+
+
+def _descriptor(path: Path) -> int | None:
+    """The number of an open file that a path such as ``/dev/fd/3`` stands for."""
+    text = str(path)
+    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+        if text == f"/dev/{name}":
+            return number
+    match = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d{1,9})", text)
+    return int(match[1]) if match else None
+
+
+def _is_device(path: Path) -> bool:
+    """Whether a path is written to as it is: a pipe, a terminal, /dev/null, an open file.
+
+    Asked before links are resolved: the link of a pipe leads to a name that does not exist.
+    """
+    return _descriptor(path) is not None or (
+        path.exists() and not path.is_file() and not path.is_dir()
+    )
 
 
 def check(outputs: Iterable[Output], inputs: Iterable[Path]) -> None:
@@ -106,6 +129,9 @@ def check(outputs: Iterable[Output], inputs: Iterable[Path]) -> None:
             raise InvalidInputError(msg)
         taken[key] = output.option
         if output.path is None:
+            if stdout_leads_nowhere():
+                msg = f"expected an open standard output for {output.option}, got a closed one"
+                raise InvalidInputError(msg)
             continue
         if key in sources or _is_one_of(output.path, sources.values()):
             msg = f"expected {output.option} to differ from the files that are read, got {shown}"
@@ -121,7 +147,17 @@ def _is_one_of(path: Path, sources: Iterable[Path]) -> bool:
 
 
 def _check_writable(output: Output, shown: str) -> None:
-    path = Path(os.path.realpath(str(output.path)))
+    given = Path(str(output.path))
+    if _is_device(given):
+        number = _descriptor(given)
+        if not os.access(given, os.W_OK) and not (number is not None and _is_open(number)):
+            msg = f"expected {output.option} to name a device that may be written, got {shown}"
+            raise InvalidInputError(msg)
+        return
+    path = Path(os.path.realpath(given))
+    if path.is_symlink():
+        msg = f"expected {output.option} to name a file, got {shown}, a link that leads in a circle"
+        raise InvalidInputError(msg)
     if path.is_dir():
         msg = f"expected {output.option} FILE, got the folder {shown}"
         raise InvalidInputError(msg)
@@ -137,6 +173,14 @@ def _check_writable(output: Output, shown: str) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
         msg = f"expected a writable folder for {output.option} {shown}, got {str(folder)!r}"
         raise InvalidInputError(msg)
+
+
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
 
 
 def write(outputs: Iterable[Output], result: Result) -> list[Path]:
@@ -164,12 +208,14 @@ def write(outputs: Iterable[Output], result: Result) -> list[Path]:
 def _write(path: Path, content: bytes) -> None:
     from seepage.results import write_bytes
 
-    # Links are followed, and devices such as /dev/null are written to instead of replaced.
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        target.write_bytes(content)
+    number = _descriptor(path)
+    if number is not None:
+        with open(number, "wb", closefd=False) as stream:
+            stream.write(content)
+    elif _is_device(path):
+        path.write_bytes(content)
     else:
-        write_bytes(target, content)
+        write_bytes(os.path.realpath(path), content)  # links are followed, not replaced
 
 
 def _encode(text: str) -> bytes:

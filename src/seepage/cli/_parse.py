@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import reprlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
@@ -23,14 +25,15 @@ def number(text: object, name: str) -> float:
     """
     value = math.nan
     if isinstance(text, (int, float)) and not isinstance(text, bool):
-        value = float(text)
+        with contextlib.suppress(OverflowError):  # an integer beyond every float
+            value = float(text)
     elif isinstance(text, str):
         try:
             value = float(text.strip().replace("∞", "inf"))
         except ValueError:
             value = math.nan
     if not value >= 0:
-        msg = f"expected {name} to be a number from 0 to inf, got {text!r}"
+        msg = f"expected {name} to be a number from 0 to inf, got {reprlib.repr(text)}"
         raise InvalidInputError(msg)
     return value
 
@@ -39,18 +42,34 @@ def names(texts: Iterable[str] | None, option: str) -> list[str] | None:
     """Split comma-separated names; a name with a comma goes into double quotes.
 
     Returns None when the option was not given.
-    """
-    import csv
 
+    Raises
+    ------
+    InvalidInputError
+        If a name is empty, or holds a line break outside quotes.
+    """
     if not texts:
         return None
     found: list[str] = []
-    for row in csv.reader(texts, skipinitialspace=True):
-        found += [item.strip() for item in row]
-    if not found or not all(found):
-        msg = f"expected {option} NAME,NAME,…, got {','.join(texts)!r}"
-        raise InvalidInputError(msg)
+    for text in texts:
+        row = [item.strip() for item in _fields(text)]
+        if not row or not all(row):
+            msg = f"expected {option} NAME,NAME,…, got {text!r}"
+            raise InvalidInputError(msg)
+        found += row
     return found
+
+
+def _fields(text: str) -> list[str]:
+    """Split one record of CSV; nothing when it is not exactly one."""
+    import csv
+    import io
+
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True))
+    except csv.Error:
+        return []
+    return rows[0] if len(rows) == 1 else []
 
 
 def assignments(texts: Iterable[str] | None, option: str, form: str) -> dict[str, str]:
@@ -177,6 +196,9 @@ def _read_object(file: Path) -> dict[str, object]:
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         msg = f"expected a JSON object {form} in {str(file)!r}, got: {error}"
         raise TableError(msg) from None
+    except ValueError:  # what Python says of it is advice for programs
+        msg = f"expected numbers in {str(file)!r}, got one of thousands of digits"
+        raise TableError(msg) from None
     except _TwiceError as error:
         msg = f"expected one budget for column {error.args[0]!r} in {str(file)!r}, got two"
         raise TableError(msg) from None
@@ -197,6 +219,26 @@ def _unique(items: list[tuple[str, object]]) -> dict[str, object]:
             raise _TwiceError(name)
         found[name] = value
     return found
+
+
+def confidence(text: str) -> float | None:
+    """Read a probability between 0 and 1, or ``none``.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is neither.
+    """
+    if text.strip().lower() == "none":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < 1:
+        msg = f"expected --confidence to be a number between 0 and 1, or none, got {text!r}"
+        raise InvalidInputError(msg)
+    return value
 
 
 def separator(text: str | None) -> str | None:

@@ -23,6 +23,14 @@ DEFECT = 3
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 
+EXIT_CODES = (
+    f"{BAD_INPUT} bad input, {DEFECT} a defect of seepage, {INTERRUPTED} interrupted, "
+    f"{PIPE_CLOSED} the reader of a pipe went away"
+)
+"""What every verb says in its help, after its own codes 0 and 1."""
+
+CAPACITY_HINT = "hint: see the options --columns, --exclude, --bins, --n-bins and --min-count"
+
 PROGRESS_DELAY = 1.0
 """Seconds of work before a progress bar appears."""
 
@@ -40,8 +48,32 @@ def _escape(char: str) -> str:
 
 
 def say(message: object) -> None:
-    """Write one line to standard error."""
-    typer.echo(one_line(message), err=True)
+    """Write one line to standard error; nobody may be left to read it."""
+    with contextlib.suppress(OSError):
+        typer.echo(one_line(message), err=True)
+
+
+def mend_streams() -> None:
+    """Make standard streams that were closed before the start lead nowhere.
+
+    The next file to be opened would get their number, and what the libraries print would end up
+    in it.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open to the end
+            setattr(sys, name, stream)
+
+
+def stdout_leads_nowhere() -> bool:
+    """Whether standard output was closed at the start; ``> /dev/null`` is a choice and is not."""
+    return getattr(sys.stdout, "name", None) == os.devnull
 
 
 @contextlib.contextmanager
@@ -76,7 +108,7 @@ def _report(error: Exception) -> int:
     if isinstance(error, SeepageError):
         say(f"error: {error}")
         if isinstance(error, CapacityError):
-            say("hint: see the options --exclude, --bins, --n-bins and --min-count")
+            say(CAPACITY_HINT)
         return BAD_INPUT
     if isinstance(error, OSError):
         reason = error.strerror or str(error) or type(error).__name__
@@ -84,7 +116,7 @@ def _report(error: Exception) -> int:
         return BAD_INPUT
     if isinstance(error, MemoryError):
         say("error: expected the work to fit into memory, but it ran out")
-        say("hint: see the options --exclude, --bins, --n-bins and --min-count")
+        say(CAPACITY_HINT)
         return BAD_INPUT
     say(f"internal error: {type(error).__name__}: {error}")
     say("hint: this is a defect of seepage; please report it with the output of --debug")

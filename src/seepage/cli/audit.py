@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from seepage.cli import _output, _parse
-from seepage.cli._options import BUDGETS, OUTPUT, FileOptions, RunOptions, TableOptions, expand
-from seepage.cli._run import TARGET_MISSED, Work, guard, say
+from seepage.cli._options import (
+    BUDGETS,
+    MEASURES,
+    OUTPUT,
+    FileOptions,
+    RunOptions,
+    TableOptions,
+    expand,
+)
+from seepage.cli._run import EXIT_CODES, TARGET_MISSED, Work, guard, say
 
 if TYPE_CHECKING:
     from seepage.plan.audit import AuditResult
@@ -25,8 +33,10 @@ HELP = (
 EPILOG = (
     "[bold]seepage audit --example[/bold]\n\n"
     "[bold]seepage audit people.csv -e 2 -x id --html report.html[/bold]\n\n"
-    "[bold]seepage audit a.data b.data --no-header --null '?' --out results[/bold]\n\n"
-    "Exit codes: 0 done, 1 the --target was missed, 2 bad input."
+    "[bold]seepage audit adult.data adult.test --no-header --null '?' --strip . --out results"
+    "[/bold]\n\n"
+    "[bold]seepage audit people.csv --write-domain people.yaml[/bold]\n\n"
+    f"Exit codes: 0 done, 1 the --target was missed, {EXIT_CODES}."
 )
 
 
@@ -82,6 +92,26 @@ def audit(
             help="Exit with 1 when a pair leaks more than this.",
         ),
     ] = None,
+    confidence: Annotated[
+        str,
+        typer.Option(
+            "--confidence",
+            metavar="P",
+            rich_help_panel=MEASURES,
+            help="Confidence of the limits for sampling, of each pair by itself: between 0 and 1, "
+            "or none to leave them out.",
+        ),
+    ] = "0.95",
+    triples: Annotated[
+        bool | None,
+        typer.Option(
+            "--triples/--no-triples",
+            rich_help_panel=MEASURES,
+            show_default=False,
+            help="Check whether two columns together tell more than their sum. \\[default: when "
+            "the work is moderate]",
+        ),
+    ] = None,
     top: Annotated[
         int, typer.Option("--top", "-n", min=0, rich_help_panel=OUTPUT, help="Pairs to show.")
     ] = 10,
@@ -96,19 +126,33 @@ def audit(
             help="Write audit.json, audit.csv, audit.html and heatmap.svg into this folder.",
         ),
     ] = None,
+    write_domain: Annotated[
+        Path | None,
+        typer.Option(
+            "--write-domain",
+            metavar="FILE.yaml",
+            rich_help_panel=OUTPUT,
+            help="Write the columns and categories that were used, as a start for declaring them.",
+        ),
+    ] = None,
     run: RunOptions,
 ) -> None:
     """Measure how much each column leaks about each other one under local differential privacy."""
     with guard(debug=run.debug):
         outputs = _output.requested(files) + _output.whole_folder(out, WHOLE)
+        if write_domain is not None:
+            outputs.append(
+                _output.Output("--write-domain", _output.target(write_domain), _as_domain)
+            )
         default = _parse.number(epsilon, "--epsilon")
+        level = _parse.confidence(confidence)
         limit = None if target is None else _parse.number(target, "--target")
         inputs = table.inputs()
         _output.check(outputs, inputs if budgets is None else [*inputs, budgets])
         single = _parse.budgets(budget, budgets)
         read = table.reader()
         with Work(quiet=run.quiet) as work:
-            result = _run(read(work), default, single, work)
+            result = _run(read(work), default, single, work, confidence=level, triples=triples)
             work.stage("Writing")
             written = _output.write(outputs, result)
         if not run.quiet:
@@ -119,14 +163,26 @@ def audit(
         _judge(result, limit)
 
 
-def _run(coded: CodedTable, default: float, single: dict[str, float], work: Work) -> AuditResult:
+def _run(
+    coded: CodedTable,
+    default: float,
+    single: dict[str, float],
+    work: Work,
+    **options: Any,
+) -> AuditResult:
     from seepage.plan.audit import audit as run
 
     for name in single:
         coded.domain.position(name)  # an unknown column ends here, before the long work
     budgets = dict.fromkeys(coded.domain.names, default) | single
     work.stage("Measuring pairs")
-    return run(coded, epsilon=budgets, progress=work.step)
+    return run(coded, epsilon=budgets, progress=work.step, **options)
+
+
+def _as_domain(result: Any) -> bytes:
+    from seepage.tables import domain_to_yaml
+
+    return domain_to_yaml(result.domain).encode("utf-8", errors="replace")
 
 
 def _print(result: AuditResult, top: int, *, saved: bool) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from seepage.cli import _output, _parse
 from seepage.cli._options import BUDGETS, OUTPUT, FileOptions, RunOptions, TableOptions, expand
-from seepage.cli._run import Work, guard, say
+from seepage.cli._run import EXIT_CODES, Work, guard, say
 from seepage.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ EPILOG = (
     "[bold]seepage calibrate --example[/bold]\n\n"
     "[bold]seepage calibrate people.csv -x id --target 3 --out budgets.json[/bold]\n\n"
     "[bold]seepage audit people.csv -x id --budgets budgets.json[/bold]\n\n"
-    "Exit codes: 0 done, 1 no budgets meet the --target, 2 bad input."
+    f"Exit codes: 0 done, 1 no budgets meet the --target, {EXIT_CODES}."
 )
 DEFAULT_K = 2
 
@@ -172,7 +172,7 @@ def calibrate(
     with guard(debug=run.debug):
         outputs = _output.requested(files)
         if out is not None:
-            outputs.insert(0, _output.Output("--out", out, _output.as_json))
+            outputs.insert(0, _output.Output("--out", _output.target(out), _output.as_json))
         goal = _parse.number(target, "--target")
         if k is not None and objective is not Objective.KWAY:
             msg = f"expected --k with --objective kway only, got --objective {objective}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, cast, get_args, overload
+from typing import Literal, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,9 +80,10 @@ def hcc2(conditional: ArrayLike, epsilon: ArrayLike) -> float | FloatArray:
     InvalidInputError
         If an argument is outside its range.
     """
-    if np.ndim(epsilon) == 0:
-        return worst_case(conditional, cast("float", epsilon))[0]
-    return TradeOff.envelope(conditional).leakage(epsilon)
+    e = check_epsilon(epsilon)
+    if e.ndim == 0:
+        return worst_case(conditional, float(e))[0]
+    return TradeOff.envelope(conditional).leakage(e)
 
 
 @overload

@@ -44,8 +44,6 @@ def clopper_pearson(
     Source: Clopper and Pearson (1934). The upper limit is the p at which Pr(X ≤ successes) equals
     the error, a quantile of a beta distribution.
     """
-    from scipy.special import betaincinv
-
     x = as_float_array(successes, "successes")
     n = as_float_array(trials, "trials")
     eta = check_probability(error, "error")
@@ -54,9 +52,23 @@ def clopper_pearson(
         msg = "expected 0 <= successes <= trials, both finite, got values outside"
         raise InvalidInputError(msg)
     inner_l, inner_u = x > 0, x < n
-    lower = betaincinv(np.where(inner_l, x, 1.0), n - x + 1, eta)
-    upper = 1 - betaincinv(np.where(inner_u, n - x, 1.0), x + 1, eta)
+    lower = lower_binomial(np.where(inner_l, x, 1.0), np.where(inner_l, n, 1.0), eta)
+    upper = upper_binomial(np.where(inner_u, x, 0.0), np.where(inner_u, n, 1.0), eta)
     return np.where(inner_l, lower, 0.0), np.where(inner_u, upper, 1.0)
+
+
+def lower_binomial(x: FloatArray | float, n: FloatArray | float, error: FloatArray) -> FloatArray:
+    """The lower limit of `clopper_pearson` for 0 < x ≤ n, unchecked."""
+    from scipy.special import betaincinv
+
+    return np.asarray(betaincinv(x, n - x + 1, error))
+
+
+def upper_binomial(x: FloatArray | float, n: FloatArray | float, error: FloatArray) -> FloatArray:
+    """The upper limit of `clopper_pearson` for 0 ≤ x < n, unchecked."""
+    from scipy.special import betaincinv
+
+    return np.asarray(1 - betaincinv(n - x, x + 1, error))
 
 
 def binary_divergence(observed: FloatArray, p: FloatArray) -> FloatArray:

@@ -19,32 +19,25 @@ judged on the other half, see `seepage.leakage._half_sample`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from seepage import _envelope
-from seepage._numeric import FloatArray, IntArray, as_float_array, check_epsilon, log_ratio
+from seepage._numeric import FloatArray, IntArray, as_float_array, check_epsilon, freeze, log_ratio
 from seepage.counts import _as_counts
 from seepage.errors import InvalidInputError
 from seepage.leakage import _half_sample
 from seepage.leakage._event_limits import UpperLimit, upper_limit
+from seepage.leakage._independence import independence_method, independence_test, permutations
 from seepage.leakage.confidence import joint_radius
 from seepage.results import Interval
 
 SEED = 20_260_801
 """Seed of the split and of the permutations when no `rng` is given."""
-
-PERMUTATIONS = 199
-"""Tables drawn for the permutation test."""
-
-MIN_EXPECTED = 5.0
-"""Smallest expected count up to which the chi-square distribution is trusted (Cochran's rule)."""
-
-MAX_PERMUTED = 10_000_000
-"""Records above which no tables are drawn."""
 
 RECORDS = (
     "The records are independent draws from the population; weights are not counts of records."
@@ -83,31 +76,59 @@ class SampledLeakage:
         Mean over the two halves of the sample of the leakage of the event that the other half
         chose, within the limits. Biased downwards under dependence, on a large sample by about as
         much as the plug-in estimate is biased upwards.
-    independence_p_value : float
-        Of the hypothesis that the attributes are independent, over all events.
-    independence_method : str
-        "chi-square" when every expected count is 5 or more; "permutation" (of the records of the
-        released attribute, exact level) otherwise; "none" for tables of one row or column.
-    distinguishable : bool
-        Whether independence is rejected: by a lower limit above 0 or by the test, each at half of
-        the error. False means that the leakage is indistinguishable from none.
     blame : Blame or None
         None when the upper limit is 0.
     rows_left_out : tuple of int
         Rows without records, about which nothing is said.
     assumptions : tuple of str
+    table : array of int, shape (a, b)
+        Counts of the rows with records, for the test of independence.
+    seed : int
+        Of the permutations of that test, drawn when the limits were computed. So the p-value does
+        not depend on when it is asked for.
     """
 
     epsilon: float
     interval: Interval
     plug_in: float
     bias_reduced: float
-    independence_p_value: float
-    independence_method: str
-    distinguishable: bool
     blame: Blame | None
     rows_left_out: tuple[int, ...]
     assumptions: tuple[str, ...]
+    table: IntArray = field(repr=False, compare=False)
+    seed: int = field(repr=False)
+
+    @property
+    def independence_method(self) -> str:
+        """How independence is tested.
+
+        "chi-square" when every expected count is 5 or more; "permutation" (of the records of the
+        released attribute, exact level) otherwise; "none" for tables of one row or column.
+        """
+        return independence_method(self.table)
+
+    @cached_property
+    def independence_p_value(self) -> float:
+        """Of the hypothesis that the attributes are independent; computed on first access."""
+        generator = np.random.default_rng(self.seed)
+        return independence_test(self.table, generator, permutations(self._error))[0]
+
+    @property
+    def distinguishable(self) -> bool:
+        """Whether independence is rejected; False: the leakage is indistinguishable from none.
+
+        By a lower limit above 0 or by the test, each at half of the error, so that independent
+        attributes are called distinguishable with at most the whole of it (save for the
+        approximation of the chi-square distribution). Where the lower limit decides, the test
+        is not carried out: its result could not change the answer.
+        """
+        if self.epsilon == 0:
+            return False
+        return self.interval.lower > 0 or self.independence_p_value <= self._error
+
+    @property
+    def _error(self) -> float:
+        return (1 - self.interval.confidence) / 2
 
 
 def sampled_leakage(
@@ -161,18 +182,16 @@ def sampled_leakage(
     lower, estimate = _lower_and_estimate(counts, e, error, generator)
     lower = min(lower, upper.value)
     estimate = min(max(estimate, lower), upper.value)
-    p_value, method = independence_test(counts, generator)
     return SampledLeakage(
         e,
         Interval(lower, estimate, upper.value, confidence),
         plug_in,
         estimate,
-        p_value,
-        method,
-        e > 0 and (lower > 0 or p_value <= error),
         _blame(counts, kept, upper),
         tuple(left_out.tolist()),
         _assumptions(left_out, simultaneous=simultaneous),
+        freeze(counts),
+        int(generator.integers(2**63)),
     )
 
 
@@ -212,62 +231,6 @@ def sampled_upper_limit(
     return float(result) if np.ndim(epsilon) == 0 else result
 
 
-def independence_test(table: IntArray, rng: np.random.Generator) -> tuple[float, str]:
-    """p-value of independence of rows and columns, and the method used.
-
-    Parameters
-    ----------
-    table : array of int, shape (a, b)
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    p_value : float
-    method : {"chi-square", "permutation", "none"}
-        Pearson's statistic is compared with its limiting distribution when every expected count is
-        5 or more, which is accurate but not exact. Otherwise it is compared with 199 random tables
-        with the same margins, which is exact: Pr(p ≤ x) ≤ x. Tables of more than 10 million
-        records have their rarest categories pooled until the chi-square distribution applies.
-    """
-    used = table[np.ix_(table.sum(axis=1) > 0, table.sum(axis=0) > 0)]
-    if used.sum() > MAX_PERMUTED:
-        used = _pooled(used)
-    a, b = used.shape
-    if a < 2 or b < 2:
-        return 1.0, "none"
-    rows, columns = used.sum(axis=1), used.sum(axis=0)
-    n = int(rows.sum())
-    expected = rows[:, np.newaxis] * (columns / n)
-
-    def statistic(tables: IntArray | FloatArray) -> FloatArray:
-        return np.asarray((tables * (tables / expected)).sum(axis=(-2, -1)))
-
-    observed = float(statistic(used))
-    if expected.min() >= MIN_EXPECTED:
-        from scipy.special import chdtrc
-
-        return float(chdtrc((a - 1) * (b - 1), max(observed - n, 0.0))), "chi-square"
-    from scipy.stats import random_table
-
-    draws = random_table(rows, columns).rvs(PERMUTATIONS, random_state=rng)
-    # Equal tables must not differ by the rounding of their sums.
-    reached = statistic(draws) >= observed * (1 - 1e-12)
-    return (1 + int(reached.sum())) / (1 + PERMUTATIONS), "permutation"
-
-
-def _pooled(table: IntArray) -> IntArray:
-    """Add the rarest row or column to the next one until every expected count is 5 or more."""
-    n = float(table.sum())
-    while min(table.shape) > 1:
-        margins = table.sum(axis=1), table.sum(axis=0)
-        if float(margins[0].min()) * float(margins[1].min()) / n >= MIN_EXPECTED:
-            break
-        axis = int(margins[1].min() < margins[0].min())
-        table = np.take(table, np.argsort(margins[axis]), axis=axis)
-        table = np.add.reduceat(table, [0, *range(2, table.shape[axis])], axis=axis)
-    return table
-
-
 def _upper(
     counts: IntArray, epsilon: float, error: float, *, simultaneous: bool
 ) -> tuple[UpperLimit, float]:
@@ -292,17 +255,16 @@ def _lower_and_estimate(
     if epsilon == 0 or min(counts.shape) < 2:
         return 0.0, 0.0
     first, second = _half_sample.halve(counts, rng)
-    pairs = [_half_sample.best_pair(half, epsilon, _half_sample.BOLD) for half in (first, second)]
+    cautions = (_half_sample.BOLD, _half_sample.CAUTIOUS)
+    bold, cautious = _half_sample.best_pairs(first, epsilon, cautions)
+    (other,) = _half_sample.best_pairs(second, epsilon, cautions[:1])
     estimates = [
-        _half_sample.EventCounts.of(other, pair).estimate(epsilon)
-        for pair, other in zip(pairs, (second, first), strict=True)
+        _half_sample.EventCounts.of(judge, pair).estimate(epsilon)
+        for pair, judge in ((bold, second), (other, first))
         if pair is not None
     ]
-    estimate = max(float(np.mean(estimates)), 0.0) if estimates else 0.0
-    candidates = [
-        _half_sample.best_pair(first, epsilon, _half_sample.CAUTIOUS),
-        _half_sample.best_groups(first, epsilon),
-    ]
+    estimate = max(sum(estimates) / len(estimates), 0.0) if estimates else 0.0
+    candidates = [cautious, _half_sample.best_groups(first, epsilon)]
     chosen = max(
         (candidate for candidate in candidates if candidate is not None),
         key=lambda candidate: candidate.score,

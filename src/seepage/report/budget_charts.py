@@ -69,7 +69,8 @@ def budgets(result: CalibrationResult) -> alt.TopLevelMixin:
     import altair as alt
 
     rows = budget_rows(result)
-    names = [row.name for row in rows]
+    shown = wording.drawable_names(row.name for row in rows)
+    names = [shown[row.name] for row in rows]
     values = [v for row in rows for v in (row.epsilon, row.uniform, row.total)]
     finite = [v for v in (*values, result.target) if math.isfinite(v)]
     ceiling = 1.06 * max(finite, default=0.0) or 1.0
@@ -77,7 +78,7 @@ def budgets(result: CalibrationResult) -> alt.TopLevelMixin:
     for row in rows:
         spans.append(
             {
-                "attribute": row.name,
+                "attribute": shown[row.name],
                 "start": min(row.epsilon, ceiling),
                 "end": min(row.total, ceiling),
             }
@@ -85,7 +86,7 @@ def budgets(result: CalibrationResult) -> alt.TopLevelMixin:
         for kind, value in ((CALIBRATED, row.epsilon), (EQUAL, row.uniform), (TOTAL, row.total)):
             points.append(
                 {
-                    "attribute": row.name,
+                    "attribute": shown[row.name],
                     "kind": kind,
                     "nats": min(value, ceiling),
                     "told": wording.nats(value),

@@ -58,7 +58,8 @@ def heatmap(result: AuditResult) -> alt.TopLevelMixin:
     """
     import altair as alt
 
-    names = list(result.domain.names)
+    shown = wording.drawable_names(result.domain.names)
+    names = [shown[name] for name in result.domain.names]
     # An explicit domain and no sort: Vega-Lite would compile a sort into an expression that holds
     # the labels, and some labels cannot be written there.
     d = len(names)
@@ -72,7 +73,7 @@ def heatmap(result: AuditResult) -> alt.TopLevelMixin:
             subtitle = "Colour: share of the released attribute's ε; 1 − exp(−leakage) where ε = ∞."
     x = alt.X("released:N", sort=None, scale=alt.Scale(domain=names)).title("Released attribute")
     y = alt.Y("secret:N", sort=None, scale=alt.Scale(domain=names)).title("Secret attribute")
-    base = alt.Chart(alt.InlineData(values=[_cell(pair) for pair in result.pairs])).encode(
+    base = alt.Chart(alt.InlineData(values=[_cell(pair, shown) for pair in result.pairs])).encode(
         x=x.axis(orient="top", labelAngle=-45 if d <= MAX_WRITTEN else -90), y=y
     )
     cells = base.mark_rect(stroke="white", strokeWidth=1).encode(
@@ -114,11 +115,11 @@ def heatmap(result: AuditResult) -> alt.TopLevelMixin:
     return styled(chart)
 
 
-def _cell(pair: PairLeakage) -> dict[str, Any]:
+def _cell(pair: PairLeakage, shown: Mapping[str, str]) -> dict[str, Any]:
     value = pair.leakage.value
     return {
-        "secret": pair.secret,
-        "released": pair.released,
+        "secret": shown[pair.secret],
+        "released": shown[pair.released],
         "value": value if math.isfinite(value) else None,
         "strength": wording.strength(value, pair.epsilon),
         "written": wording.nats(value, 2),
@@ -247,6 +248,7 @@ def total_bars(
     import altair as alt
 
     names = sorted(totals, key=lambda name: -totals[name])
+    drawn = wording.drawable_names(totals)
     ceiling = 1.15 * max((v for v in totals.values() if math.isfinite(v)), default=0.0) or 1.0
     parts = ("Own budget ε", "From the other attributes")
     rows, ends = [], []
@@ -259,9 +261,10 @@ def total_bars(
             (parts[1], middle, end, rest),
         ):
             shown = {"part": part, "start": left, "end": right, "nats": wording.nats(value)}
-            rows.append({"attribute": name, **shown})
-        ends.append({"attribute": name, "end": end, "total": wording.nats(total, 2)})
-    y = alt.Y("attribute:N", sort=None, scale=alt.Scale(domain=names)).title("Attribute")
+            rows.append({"attribute": drawn[name], **shown})
+        ends.append({"attribute": drawn[name], "end": end, "total": wording.nats(total, 2)})
+    y = alt.Y("attribute:N", sort=None, scale=alt.Scale(domain=[drawn[name] for name in names]))
+    y = y.title("Attribute")
     bars = (
         alt.Chart(alt.InlineData(values=rows))
         .mark_bar(height=alt.RelativeBandSize(0.72))
@@ -352,7 +355,7 @@ def save_chart(chart: alt.TopLevelMixin, path: str | Path, *, scale: float = 2.0
         raise InvalidInputError(msg)
     import vl_convert
 
-    spec = chart.to_dict()
+    spec = _drawable(chart.to_dict())  # whoever made the chart, no text ends the process
     offline: dict[str, Any] = {"vl_version": _vega_lite_version()}
     if ending == ".png":
         png = vl_convert.vegalite_to_png(spec, scale=scale, allowed_base_urls=[], **offline)
@@ -365,6 +368,15 @@ def save_chart(chart: alt.TopLevelMixin, path: str | Path, *, scale: float = 2.0
         write_text(path, _page(spec, offline))
     else:
         write_text(path, chart.to_json() + "\n")
+
+
+def _drawable(value: Any) -> Any:
+    """A specification in which every text can be drawn."""
+    if isinstance(value, dict):
+        return {wording.drawable(key): _drawable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_drawable(item) for item in value]
+    return wording.drawable(value) if isinstance(value, str) else value
 
 
 def _page(spec: dict[str, Any], offline: dict[str, Any]) -> str:

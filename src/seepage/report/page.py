@@ -89,7 +89,7 @@ def _payload(result: AuditResult) -> dict[str, Any]:
     names = list(result.domain.names)
     position = {name: i for i, name in enumerate(names)}
     return {
-        "names": names,
+        "names": [wording.drawable(name) for name in names],
         "budgets": [result.budgets[name] for name in names],
         "totals": [_finding(result.totals[name]) for name in names],
         "pairs": [_pair(pair, position) for pair in result.pairs],

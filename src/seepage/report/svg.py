@@ -113,7 +113,11 @@ def _fill(template: str, **values: Any) -> Markup:
     """Fill a template of ours; texts are escaped, Markup is not."""
     from markupsafe import Markup
 
-    return Markup(template).format(**values)
+    safe = {
+        name: wording.drawable(value) if type(value) is str else value
+        for name, value in values.items()
+    }
+    return Markup(template).format(**safe)
 
 
 def _name(name: str, y: float) -> Markup:

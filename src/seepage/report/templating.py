@@ -38,7 +38,13 @@ def _script_json(payload: Any) -> str:
     text = json.dumps(plain(payload), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
+    # A lone surrogate cannot be written into a file; its escape is JSON too.
+    return text.encode("utf-8", errors="backslashreplace").decode("utf-8")
+
+
+def _finished(value: Any) -> Any:
+    """Write what a page cannot hold as escapes; what we marked as safe has none of it."""
+    return wording.drawable(value) if type(value) is str else value
 
 
 def render(
@@ -76,6 +82,7 @@ def render(
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_finished,
     )
     environment.filters.update(nats=wording.nats, budget=wording.budget)
     environment.globals.update(

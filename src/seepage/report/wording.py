@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from seepage.domain import Label
 from seepage.leakage.sampling import SampledLeakage
@@ -11,6 +12,35 @@ from seepage.plan.audit import PairLeakage
 
 MAX_LABELS = 12
 MAX_LABEL_LENGTH = 60
+
+_UNDRAWABLE = re.compile(
+    "[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u202a-\u202e\u2066-\u2069]"
+)
+"""Characters that XML 1.0 forbids, other controls, and those that turn the direction of text."""
+
+
+def drawable(label: object) -> str:
+    """Return a label with characters as escapes that no picture or page can hold.
+
+    Surrogates and control characters end the process that renders a chart, and they have no place
+    in HTML either; direction-changing characters would reorder what stands beside the label.
+    """
+    return _UNDRAWABLE.sub(
+        lambda found: found[0].encode("unicode_escape").decode("ascii"), str(label)
+    )
+
+
+def drawable_names(names: Iterable[str]) -> dict[str, str]:
+    """Return `drawable` names that differ, so that no two columns share a place in a chart."""
+    shown: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in sorted(names, key=lambda name: drawable(name) != name):  # unchanged ones first
+        text = drawable(name)
+        while text in taken:
+            text += "′"
+        shown[name] = text
+        taken.add(text)
+    return shown
 
 
 def nats(value: float, digits: int = 3) -> str:
@@ -55,7 +85,7 @@ def share(leakage: float, epsilon: float) -> str:
 
 def shorten(label: Label, length: int = MAX_LABEL_LENGTH) -> str:
     """Return a label as text of limited length."""
-    text = str(label)
+    text = drawable(label)
     return text if len(text) <= length else text[: length - 1] + "…"
 
 

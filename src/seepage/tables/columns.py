@@ -118,20 +118,24 @@ def read_columns(frame: pl.DataFrame, readings: Mapping[str, Reading]) -> list[C
     """
     import polars as pl
 
-    plain = [_plain(frame[name]) for name in readings]
-    distinct = _distinct(plain)
+    cleared = [plain(frame[name]) for name in readings]
+    distinct = _distinct(cleared)
     physical = pl.DataFrame(
-        [x for x, found in zip(plain, distinct, strict=True) if x.dtype == pl.String and len(found)]
+        [
+            x
+            for x, found in zip(cleared, distinct, strict=True)
+            if x.dtype == pl.String and len(found)
+        ]
     )
     if physical.width:
         coded = (
             pl.col(x.name).cast(pl.Enum(found)).to_physical().cast(pl.Int64).fill_null(-1)
-            for x, found in zip(plain, distinct, strict=True)
+            for x, found in zip(cleared, distinct, strict=True)
             if x.name in physical.columns
         )
         physical = physical.select(*coded)
     columns = []
-    for series, found, reading in zip(plain, distinct, readings.values(), strict=True):
+    for series, found, reading in zip(cleared, distinct, readings.values(), strict=True):
         if series.name in physical.columns:
             codes = physical[series.name].to_numpy()
         else:
@@ -140,8 +144,14 @@ def read_columns(frame: pl.DataFrame, readings: Mapping[str, Reading]) -> list[C
     return columns
 
 
-def _plain(series: pl.Series) -> pl.Series:
-    """Convert to texts, truth values, 64-bit integers or floats."""
+def plain(series: pl.Series) -> pl.Series:
+    """Convert to texts, truth values, 64-bit integers or floats.
+
+    Raises
+    ------
+    TableError
+        If the type has no categories.
+    """
     import polars as pl
 
     dtype = series.dtype
@@ -170,19 +180,19 @@ def _plain(series: pl.Series) -> pl.Series:
     raise TableError(msg)
 
 
-def _distinct(plain: Sequence[pl.Series]) -> list[pl.Series]:
+def _distinct(columns: Sequence[pl.Series]) -> list[pl.Series]:
     """Distinct values of each column, without null; numbers in order."""
     import polars as pl
 
-    found = pl.DataFrame(list(plain)).select(
+    found = pl.DataFrame(list(columns)).select(
         (
             pl.col(series.name).unique().drop_nulls()
             if series.dtype == pl.String
             else pl.col(series.name).unique().drop_nulls().sort()
         ).implode()
-        for series in plain
+        for series in columns
     )
-    return [found[series.name][0] for series in plain]
+    return [found[series.name][0] for series in columns]
 
 
 def _positions(series: pl.Series, distinct: pl.Series) -> IntArray:
@@ -264,6 +274,11 @@ def _read_texts(texts: list[str], reading: Reading) -> tuple[Kind, NDArray[Any],
             filled = ["nan" if gone else text for text, gone in zip(texts, absent, strict=True)]
             return "int", np.array([float(text) for text in filled]), absent
     return "text", _objects(texts), absent
+
+
+def number_like(text: str) -> bool:
+    """Whether a field of a text file is read as a number, or as NaN or ∞."""
+    return bool(_REAL.fullmatch(text) or _SPECIAL.fullmatch(text))
 
 
 def _objects(items: Sequence[Any]) -> NDArray[Any]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from seepage._numeric import BoolArray, IntArray
 from seepage.errors import InvalidInputError, TableError
+from seepage.tables.show import writable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,8 +69,8 @@ class TextFormat:
             msg = "expected comment to be a text that is not empty, got ''"
             raise InvalidInputError(msg)
         try:
-            codecs.lookup(self.encoding)
-        except LookupError:
+            "a".encode(self.encoding)  # some codecs turn bytes into bytes, or nothing into text
+        except (LookupError, TypeError, ValueError):
             msg = f"expected the name of a character encoding, got {self.encoding!r}"
             raise InvalidInputError(msg) from None
 
@@ -125,10 +126,7 @@ def read_delimited(path: Path, form: TextFormat) -> tuple[pl.DataFrame, list[str
             "Give quote=None if the character has no special meaning."
         )
         raise TableError(msg)
-    filled = ~layout.blank
-    single = filled.any() and form.comment is None and (layout.fields[filled] == 1).all()
-    # In a table of one column a blank line is a missing value, elsewhere it is no record.
-    records = layout if single else layout.keep(filled)
+    records = _records(layout, form)
     if not len(records.starts):
         msg = f"expected a table in {path.name}, got an empty file"
         raise TableError(msg)
@@ -160,6 +158,12 @@ def _decoded(path: Path, form: TextFormat) -> bytes:
             "encoding='latin-1', 'cp1252' or 'utf-16' (--encoding)."
         )
         raise TableError(msg) from None
+    except UnicodeError as error:
+        msg = f"expected {path.name} to be text in {form.encoding}, got an error: {error}"
+        raise TableError(msg) from None
+    if not writable(text):
+        msg = f"expected {path.name} to be text in {form.encoding}, got half a surrogate pair"
+        raise TableError(msg)
     if "\0" in text:
         msg = f"expected {path.name} to be text, got a NUL character (binary file or UTF-16?)"
         raise TableError(msg)
@@ -172,6 +176,24 @@ def _decoded(path: Path, form: TextFormat) -> bytes:
         pattern = b"(?m)^" + re.escape(form.comment.encode()) + b".*$"
         data = re.sub(pattern, b"", data)
     return data if data.endswith(b"\n") or not data else data + b"\n"
+
+
+def line_of(path: Path, form: TextFormat, record: int) -> int:
+    """Line of a file on which a record starts; both count from 1, the header is no record.
+
+    Reads the file again, so that nobody else has to remember where its lines are.
+    """
+    data = _decoded(path, form)
+    form = replace(form, separator=form.separator or _separator(path, data, form))
+    records = _records(_layout(data, form.delimiter, form.quote), form)
+    return data[: int(records.starts[record - 1 + int(form.header)])].count(b"\n") + 1
+
+
+def _records(layout: _Layout, form: TextFormat) -> _Layout:
+    filled = ~layout.blank
+    single = filled.any() and form.comment is None and (layout.fields[filled] == 1).all()
+    # In a table of one column a blank line is a missing value, elsewhere it is no record.
+    return layout if single else layout.keep(filled)
 
 
 def _separator(path: Path, data: bytes, form: TextFormat) -> str:
@@ -256,12 +278,13 @@ def _names(
         names = [str(name) for name in form.names]
     elif form.header:
         names = _fields(data, records, 0, form)
-        for position, name in enumerate(names, start=1):
-            if not name:
-                names[position - 1] = f"column_{position}"
-                notes.append(
-                    f"Column {position} of {path.name} has no name; it is 'column_{position}'."
-                )
+        for position in (i for i, name in enumerate(names, start=1) if name == ""):
+            # Typically the row numbers that data frames write in front.
+            names[position - 1] = f"column_{position}"
+            notes.append(
+                f"Column {position} of {path.name} has no name; it is called 'column_{position}'. "
+                "If it holds row numbers, leave it out: exclude, --exclude."
+            )
     else:
         names = [f"column_{position}" for position in range(1, width + 1)]
         notes.append(f"{path.name} was read without a header; its columns were numbered.")

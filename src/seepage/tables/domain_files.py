@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from seepage.domain import Attribute, Domain, Label, label_key
 from seepage.errors import DomainError, InvalidInputError, did_you_mean
 from seepage.tables.binning import interval_labels
-from seepage.tables.foreign import Foreign, foreign_columns
+from seepage.tables.foreign import Foreign, foreign_columns, plain_labels
+from seepage.tables.show import short, writable
 
 if TYPE_CHECKING:
     import yaml
@@ -92,7 +93,7 @@ def read_domain(
     name, content = _content(path_or_text)
     top = _parsed(name, content)
     if not isinstance(top, Mapping) or not top:
-        msg = f"expected {name} to be a mapping with columns, got {_short(top)}"
+        msg = f"expected {name} to be a mapping with columns, got {short(top)}"
         raise DomainError(msg)
     foreign = foreign_columns(top, name, n_bins)
     own = None if foreign is not None else _own_columns(top, name)
@@ -136,7 +137,8 @@ def _content(path_or_text: str | Path) -> tuple[str, str]:
     try:
         return path.name, path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        msg = f"expected a domain file that can be read, got {str(path)!r}: {error.strerror}"
+        shown = repr(str(path)) if len(str(path)) < 1000 else short(str(path))
+        msg = f"expected a domain file that can be read, got {shown}: {error.strerror}"
         raise DomainError(msg) from error
     except (UnicodeDecodeError, ValueError) as error:
         msg = f"expected {path.name!r} to be text in UTF-8, got an error: {error}"
@@ -151,21 +153,30 @@ def _parsed(name: str, content: str) -> object:
             return json.loads(content, object_pairs_hook=_unique)
         except json.JSONDecodeError:
             pass  # YAML has a brace form too
+        except (ValueError, RecursionError) as error:
+            msg = f"expected {name} to be a domain file, got an error: {error}"
+            raise DomainError(msg) from None
     try:
         return yaml.load(content, _loader())
     except yaml.YAMLError as error:
         msg = f"expected {name} to be YAML or JSON, got an error: {' '.join(str(error).split())}"
         raise DomainError(msg) from None
-    except (ValueError, RecursionError) as error:
-        msg = f"expected {name} to be a domain file, got an error: {error}"
+    except (DomainError, MemoryError):
+        raise
+    except Exception as error:  # explicit tags run constructors that check little
+        found = f"{type(error).__name__}: {short(str(error))}"
+        msg = f"expected {name} to be a domain file, got an error: {found}"
         raise DomainError(msg) from None
 
 
 def _unique(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
     result: dict[Any, Any] = {}
     for key, value in pairs:
+        if isinstance(key, str) and not writable(key):
+            msg = f"expected names that can be written as UTF-8, got {short(key)}"
+            raise DomainError(msg)
         if key in result:
-            msg = f"expected different names in a domain file, got {key!r} twice"
+            msg = f"expected different names in a domain file, got {short(key)} twice"
             raise DomainError(msg)
         result[key] = value
     return result
@@ -183,12 +194,15 @@ def _loader() -> type[yaml.SafeLoader]:
 
         yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - the form PyYAML asks for
 
+        def flatten_mapping(self, node: yaml.MappingNode) -> None:
+            """Leave merge keys alone: a few lines of them can stand for very many entries."""
+
     def mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
-        loader.flatten_mapping(node)
         pairs = loader.construct_pairs(node, deep=True)
         for key, _ in pairs:
             if not isinstance(key, str):
-                msg = f"expected names in a domain file to be text, got {key!r}: put it in quotes"
+                found = short(key)
+                msg = f"expected names in a domain file to be text, got {found}: put it in quotes"
                 raise DomainError(msg)
         return _unique(pairs)
 
@@ -225,7 +239,7 @@ def _own_attribute(name: str, spec: object) -> tuple[Attribute, tuple[Label, ...
     if isinstance(spec, list):
         spec = {"categories": spec}
     if not isinstance(spec, Mapping):
-        msg = f"expected categories or bins for column {name!r}, got {_short(spec)}"
+        msg = f"expected categories or bins for column {name!r}, got {short(spec)}"
         raise DomainError(msg)
     for key in spec:
         if key not in _KEYS:
@@ -234,11 +248,16 @@ def _own_attribute(name: str, spec: object) -> tuple[Attribute, tuple[Label, ...
             raise DomainError(msg)
     nulls = _list(name, "null_values", spec.get("null_values", []))
     missing, other = spec.get("missing"), spec.get("other")
+    for role, label in (("missing", missing), ("other", other)):
+        plain_labels(name, role, [] if label is None else [label])
     edges: tuple[float, ...] | None = None
     if "bins" in spec:
         edges = _edges(name, spec["bins"])
-        labels = interval_labels(edges) if "labels" not in spec else spec["labels"]
-        categories = _list(name, "categories", spec.get("categories", list(labels)))
+        if "categories" in spec:
+            categories = _list(name, "categories", spec["categories"])
+        else:
+            labels = spec["labels"] if "labels" in spec else list(interval_labels(edges))
+            categories = _list(name, "labels", labels)
     elif "categories" in spec:
         categories = _list(name, "categories", spec["categories"])
     else:
@@ -253,42 +272,40 @@ def _own_attribute(name: str, spec: object) -> tuple[Attribute, tuple[Label, ...
 
 def _list(name: str, role: str, value: object) -> list[Label]:
     if not isinstance(value, list):
-        msg = f"expected {role} of column {name!r} to be a list, got {_short(value)}"
+        msg = f"expected {role} of column {name!r} to be a list, got {short(value)}"
         raise DomainError(msg)
-    for item in value:
-        if item is None:
-            msg = (
-                f"expected {role} of column {name!r} to be text, numbers or truth values, got "
-                "null. Put the word in quotes, or declare 'missing: label'."
-            )
-            raise DomainError(msg)
-        if isinstance(item, (list, Mapping)):
-            msg = f"expected {role} of column {name!r} to be plain values, got {_short(item)}"
-            raise DomainError(msg)
-    return value
+    if any(item is None for item in value):
+        msg = (
+            f"expected {role} of column {name!r} to be text, numbers or truth values, got "
+            "null. Put the word in quotes, or declare 'missing: label'."
+        )
+        raise DomainError(msg)
+    return plain_labels(name, role, value)
 
 
 def _edges(name: str, value: object) -> tuple[float, ...]:
     if not isinstance(value, list) or len(value) < 2:
-        msg = f"expected bins of column {name!r} to be a list of edges, got {_short(value)}"
+        msg = f"expected bins of column {name!r} to be a list of edges, got {short(value)}"
         raise DomainError(msg)
     edges = []
     for item in value:
         if isinstance(item, str) and item in {"inf", "-inf"}:
             item = float(item)
         if isinstance(item, bool) or not isinstance(item, (int, float)):
-            msg = f"expected bins of column {name!r} to be numbers, got {item!r}"
+            msg = f"expected bins of column {name!r} to be numbers, got {short(item)}"
             raise DomainError(msg)
-        edges.append(float(item))
+        try:
+            edges.append(float(item))
+        except OverflowError:
+            msg = (
+                f"expected bins of column {name!r} within the range of floating point, got "
+                f"{short(item)}"
+            )
+            raise DomainError(msg) from None
     if any(math.isnan(a) or math.isnan(b) or a >= b for a, b in pairwise(edges)):
         msg = f"expected bins of column {name!r} to increase, got {edges}"
         raise DomainError(msg)
     return tuple(edges)
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) < 80 else f"{text[:77]}..."
 
 
 def domain_to_yaml(domain: Domain) -> str:

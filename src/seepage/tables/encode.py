@@ -66,6 +66,13 @@ def code_from_table(column: Column, *, bins: Bins | None, n_bins: int, binning: 
     if bins == "none" or (bins is None and few) or (len(column.values) < 2 and _counted(bins)):
         return _categories(column)
     numbers = column.values.astype(np.float64)
+    if _counted(bins) and column.kind == "int" and len(np.unique(numbers)) < len(numbers):
+        note = (
+            f"Column {column.name!r} holds whole numbers too large to tell apart as floating-point "
+            "numbers: it was not binned, each is a category."
+        )
+        plain = _categories(column)
+        return replace(plain, notes=(*plain.notes, note))
     if bins is None or isinstance(bins, int):
         infinite = ~np.isfinite(numbers)
         if infinite.any():
@@ -125,7 +132,18 @@ def _categories(column: Column) -> Coding:
     other = OTHER_LABEL if OTHER_LABEL in labels else None
     missing = MISSING_LABEL if MISSING_LABEL in labels else None
     attribute = Attribute(column.name, labels, other=other, missing=missing)
-    return Coding(_with_missing(attribute, column), positions)
+    notes: tuple[str, ...] = ()
+    if missing is not None and column.missing:
+        notes = (_merged(column, missing, "missing values"),)
+    return Coding(_with_missing(attribute, column), positions, notes=notes)
+
+
+def _merged(column: Column, label: str, what: str) -> str:
+    records = int(column.counts[column.values.tolist().index(label)])
+    return (
+        f"Column {column.name!r} holds the text {label!r} in {_records(records)}: it shares one "
+        f"category with {what}."
+    )
 
 
 def _with_missing(attribute: Attribute, column: Column) -> Attribute:
@@ -268,11 +286,14 @@ def pool(coding: Coding, column: Column, min_count: int) -> Coding:
         f"Column {column.name!r}: {what} with fewer than {min_count:,} records ({together}) {verb} "
         f"pooled into {other!r}."
     )
+    notes = (*coding.notes, note)
+    if column.kind == "text" and other in column.values.tolist():
+        notes = (*notes, _merged(column, str(other), "what was pooled"))
     return replace(
         coding,
         attribute=pooled,
         positions=np.array(lookup)[coding.positions],
-        notes=(*coding.notes, note),
+        notes=notes,
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from seepage.domain import MISSING_LABEL, OTHER_LABEL, Attribute, Label
 from seepage.errors import DomainError
 from seepage.tables.binning import interval_labels, width_edges
+from seepage.tables.show import short, writable
 
 _DPSYNTH_KEYS = frozenset(
     {"possible_values", "min_value", "max_value", "out_of_domain_index", "default_value"}
@@ -88,12 +89,12 @@ def _dpsynth(key: str, spec: Mapping[str, Any], n_bins: int) -> Attribute | NotM
     if "possible_values" in spec:
         values = spec["possible_values"]
         if not isinstance(values, list):
-            msg = f"expected possible_values of column {key!r} to be a list, got {values!r}"
+            msg = f"expected possible_values of column {key!r} to be a list, got {short(values)}"
             raise DomainError(msg)
-        missing = MISSING_LABEL if None in values else None
-        return Attribute(
-            key, tuple(MISSING_LABEL if x is None else x for x in values), missing=missing
-        )
+        gap = any(x is None for x in values)
+        labels = [MISSING_LABEL if x is None else x for x in values]
+        plain_labels(key, "possible_values", labels)
+        return Attribute(key, tuple(labels), missing=MISSING_LABEL if gap else None)
     if "min_value" in spec and "max_value" in spec:
         attribute = _bounded(
             key,
@@ -154,7 +155,7 @@ def _metadata_column(
     key: str, spec: object, n_bins: int, *, nullable: bool
 ) -> Attribute | NotMapped:
     if not isinstance(spec, Mapping) or "type" not in spec:
-        return NotMapped(f"expected a type for column {key!r}, got {spec!r}")
+        return NotMapped(f"expected a type for column {key!r}, got {short(spec)}")
     if spec.get("private_id"):
         return NotMapped(
             f"Column {key!r} identifies persons (private_id) and was left out.", optional=True
@@ -164,6 +165,7 @@ def _metadata_column(
         return attribute
     replacement: Label | None = spec.get("missing_value")
     if replacement is not None:
+        plain_labels(key, "missing_value", [replacement])
         # SmartNoise reads null as this value: it is a category that also stands for null.
         known = replacement in attribute.categories
         labels = attribute.categories if known else (*attribute.categories, replacement)
@@ -178,9 +180,11 @@ def _typed_attribute(key: str, spec: Mapping[str, Any], n_bins: int) -> Attribut
     kind = str(spec["type"])
     categories = spec.get("categories")
     if categories is not None:
-        if not isinstance(categories, list) or None in categories:
-            msg = f"expected categories of column {key!r} to be a list of values, got {categories}"
+        if not isinstance(categories, list) or any(x is None for x in categories):
+            found = short(categories)
+            msg = f"expected categories of column {key!r} to be a list of values, got {found}"
             raise DomainError(msg)
+        plain_labels(key, "categories", categories)
         return Attribute(key, tuple(categories))
     if kind == "boolean":
         return Attribute(key, (False, True))
@@ -196,13 +200,42 @@ def _typed_attribute(key: str, spec: Mapping[str, Any], n_bins: int) -> Attribut
     )
 
 
+def plain_labels(key: str, role: str, labels: list[Any]) -> list[Label]:
+    """Return `labels` when they are texts, truth values or numbers that can be written.
+
+    Raises
+    ------
+    DomainError
+        Otherwise.
+    """
+    for label in labels:
+        fine = isinstance(label, (str, bool, float)) or _finite(label)
+        if not fine or (isinstance(label, str) and not writable(label)):
+            msg = f"expected {role} of column {key!r} to be plain values, got {short(label)}"
+            raise DomainError(msg)
+    return labels
+
+
+def _finite(value: object) -> bool:
+    """Whether something is a number within the range of floating point."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def _bounded(
     key: str, lower: Any, upper: Any, n_bins: int, *, whole: bool, edges: Any = None
 ) -> Attribute:
     """A number between inclusive bounds: few integers are categories, the rest is binned."""
-    numeric = all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in (lower, upper))
-    if not numeric or not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
-        msg = f"expected finite bounds of column {key!r} in order, got {lower!r} and {upper!r}"
+    if not (_finite(lower) and _finite(upper) and lower <= upper):
+        found = f"{short(lower)} and {short(upper)}"
+        msg = f"expected finite bounds of column {key!r} in order, got {found}"
+        raise DomainError(msg)
+    if edges is not None and not (isinstance(edges, list) and all(map(_finite, edges))):
+        msg = f"expected bin_edges of column {key!r} to be a list of numbers, got {short(edges)}"
         raise DomainError(msg)
     if edges:
         inner = sorted({float(x) for x in edges if lower < x < upper})

@@ -16,6 +16,7 @@ from seepage.errors import CapacityError, DomainError, TableError
 from seepage.tables.columns import Column, Reading, read_columns
 from seepage.tables.delimited import TextFormat
 from seepage.tables.encode import Binning, Bins, Coding, code_declared, code_from_table, pool
+from seepage.tables.mixed import check_mixed
 from seepage.tables.notes import bin_notes, hints, left_out, listed, never_met
 from seepage.tables.options import (
     Missing,
@@ -193,14 +194,18 @@ def load(
     if raw.frame.height == 0:
         msg = f"expected records in {raw.source}, got none"
         raise TableError(msg)
-    return _coded(raw, plan, tuple(known))
+    return _coded(raw, plan, form, tuple(known))
 
 
-def _coded(raw: RawTable, plan: Plan, known: Sequence[str]) -> CodedTable:
+def _coded(raw: RawTable, plan: Plan, form: TextFormat, known: Sequence[str]) -> CodedTable:
     notes = list(raw.notes)
     weights = None if plan.weights is None else read_weights(raw, plan.weights)
     names = [name for name in raw.frame.columns if name != plan.weights]
     columns = read_columns(raw.frame, {name: _reading(name, raw, plan) for name in names})
+    mixed = []
+    if plan.file is None and not raw.typed:
+        asked = [name for name, bins in plan.bins.items() if isinstance(bins, str)]
+        mixed = check_mixed(columns, asked, raw, form)
     columns, kept = _without_missing(columns, raw, plan, notes)
     if weights is not None:
         weights = weights[kept]
@@ -226,7 +231,7 @@ def _coded(raw: RawTable, plan: Plan, known: Sequence[str]) -> CodedTable:
         notes += coding.notes
     notes += never_met(columns, plan.nulls)
     if plan.file is None:
-        notes += hints(columns, codings)
+        notes += mixed + hints(columns, codings)
     codes = np.empty((len(columns[0].codes), len(columns)), dtype=np.int64, order="F")
     for i, (coding, column) in enumerate(zip(codings, columns, strict=True)):
         codes[:, i] = coding.codes(column)
@@ -325,14 +330,24 @@ def _check_size(codings: Sequence[Coding], limit: int) -> None:
         if size <= limit:
             continue
         name = coding.attribute.name
-        cells = size * max(sum(sizes) - size, 1)
+        rest = max(sum(sizes) - size, 1)
+        memory, seconds = 48.0 * size**2, 8e-9 * size**2 * rest
         msg = (
-            f"expected at most {limit:,} categories in a column, got {size:,} in {name!r}. Its "
-            f"tables with the other columns alone would take {_memory(8 * cells)}. If it "
-            "identifies records, leave it out (exclude, --exclude); else bin it (bins, --bins), "
-            "pool rare categories (min_count, --min-count), or raise max_categories."
+            f"expected at most {limit:,} categories in a column, got {size:,} in {name!r}. An "
+            f"audit would compare {size * (size - 1):,} pairs of them, in about "
+            f"{_memory(memory)} and {_duration(seconds)}. If it identifies records, leave "
+            "it out (exclude, --exclude); else bin it (bins, --bins), pool rare categories "
+            "(min_count, --min-count), or raise the limit (Python: max_categories)."
         )
         raise CapacityError(msg)
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("s", 60.0), ("min", 60.0), ("h", 24.0)):
+        if seconds < 2 * size:
+            return f"{max(seconds, 1):,.0f} {unit}"
+        seconds /= size
+    return f"{seconds:,.0f} days"
 
 
 def _memory(size: float) -> str:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seepage.errors import DomainError, TableError
+from seepage.tables.arrow import ArrowHead, arrow_head
 from seepage.tables.delimited import TextFormat, read_delimited
-from seepage.tables.frames import Choice, collect, from_frame
+from seepage.tables.frames import Choice, collect, first_line, from_frame, wide_message
+from seepage.tables.show import short
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,6 +36,8 @@ class RawTable:
     notes : tuple of str
     hint : str
         A sentence when the names of the columns look like data, which is an error's likely cause.
+    parts : tuple of (path, int)
+        The text files it came from, in order, and the number of records of each.
     """
 
     frame: pl.DataFrame
@@ -41,6 +45,7 @@ class RawTable:
     source: str
     notes: tuple[str, ...] = ()
     hint: str = ""
+    parts: tuple[tuple[Path, int], ...] = ()
 
 
 def read_source(source: object, form: TextFormat, choose: Choice) -> RawTable:
@@ -63,12 +68,7 @@ def _read_path(path: Path, form: TextFormat, choose: Choice) -> RawTable:
     import polars as pl
 
     suffix = path.suffix.lower()
-    if not path.exists():
-        msg = f"expected a file, got {str(path)!r}, which does not exist"
-        raise TableError(msg)
-    if path.is_dir():
-        msg = f"expected a file, got the folder {str(path)!r}"
-        raise TableError(msg)
+    _check_file(path)
     if suffix not in SUFFIXES:
         msg = f"expected a file that ends in {', '.join(SUFFIXES)}, got {path.name!r}"
         raise TableError(msg)
@@ -79,24 +79,70 @@ def _read_path(path: Path, form: TextFormat, choose: Choice) -> RawTable:
         except (TableError, DomainError) as error:
             raise type(error)(f"{error} {hint}".strip()) from None
         notes += [hint] if hint else []
-        return RawTable(frame.select(chosen), False, path.name, tuple(notes), hint)
+        parts = ((path, frame.height),)
+        return RawTable(frame.select(chosen), False, path.name, tuple(notes), hint, parts)
     try:
         empty = path.stat().st_size == 0
-        with path.open("rb"):
-            pass
+        head = ArrowHead(False) if suffix == ".parquet" else arrow_head(path)
     except OSError as error:
         msg = f"expected a file that can be read, got {str(path)!r}: {error.strerror}"
         raise TableError(msg) from error
     if empty:
         msg = f"expected a table in {path.name}, got an empty file"
         raise TableError(msg)
-    scan = pl.scan_parquet if suffix == ".parquet" else pl.scan_ipc
+    for name in head.names:
+        if head.names.count(name) > 1:
+            times = head.names.count(name)
+            msg = f"expected different column names in {path.name}, got {name!r} {times} times"
+            raise TableError(msg)
+
+    def checked(names: Sequence[str]) -> list[str]:
+        chosen = choose(names)
+        for name in chosen:
+            if name in head.wide:
+                raise TableError(wide_message(name, "decimal256"))
+        return chosen
+
     try:
-        query = scan(path, glob=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        msg = f"expected {path.name} to be a {suffix[1:]} file, got an error: {error}"
+        if suffix == ".parquet":
+            query = pl.scan_parquet(path, glob=False)
+        elif head.stream:
+            if head.wide:  # the others only: a column cannot be skipped later
+                frame = pl.read_ipc_stream(path, columns=checked(head.names))
+                return RawTable(frame, typed=True, source=path.name)
+            query = pl.read_ipc_stream(path).lazy()
+        else:
+            query = pl.scan_ipc(path, glob=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        msg = f"expected {path.name} to be a {suffix[1:]} file, got an error: {first_line(error)}"
         raise TableError(msg) from None
-    return RawTable(collect(query, choose, path.name), typed=True, source=path.name)
+    return RawTable(collect(query, checked, path.name), typed=True, source=path.name)
+
+
+def _check_file(path: Path) -> None:
+    """Refuse what is not a regular file: a pipe can be read once only, and may never end."""
+    try:
+        exists, folder, regular = path.exists(), path.is_dir(), path.is_file()
+    except OSError as error:  # for instance a name that is too long
+        msg = f"expected a file, got {short(str(path))}: {error.strerror}"
+        raise TableError(msg) from None
+    if not exists:
+        msg = f"expected a file, got {_shown(path)}, which does not exist"
+        raise TableError(msg)
+    if folder:
+        msg = f"expected a file, got the folder {_shown(path)}"
+        raise TableError(msg)
+    if not regular:
+        msg = (
+            f"expected a file, got {_shown(path)}, which is a pipe or a device. Write its content "
+            f"to a file that ends in {', '.join(SUFFIXES)} first."
+        )
+        raise TableError(msg)
+
+
+def _shown(path: Path) -> str:
+    text = str(path)
+    return repr(text) if len(text) < 1000 else short(text)
 
 
 def _read_paths(paths: Sequence[object], form: TextFormat, choose: Choice) -> RawTable:
@@ -128,4 +174,20 @@ def _read_paths(paths: Sequence[object], form: TextFormat, choose: Choice) -> Ra
         msg = f"expected files whose columns have the same types, got: {first_line}"
         raise TableError(msg) from None
     source = " + ".join(table.source for table in tables)
-    return RawTable(frame, first.typed, source, tuple(n for table in tables for n in table.notes))
+    notes = [note for table in tables for note in table.notes] + _repeated(paths)
+    parts = tuple(part for table in tables for part in table.parts)
+    return RawTable(frame, first.typed, source, tuple(notes), parts=parts)
+
+
+def _repeated(paths: Sequence[object]) -> list[str]:
+    """Tell which files are given more than once; their records count as often."""
+    counts: dict[Path, int] = {}
+    for path in paths:
+        resolved = Path(str(path)).resolve()
+        counts[resolved] = counts.get(resolved, 0) + 1
+    return [
+        f"{path.name} is given {'twice' if count == 2 else f'{count} times'}: each of its records "
+        f"counts {count} times."
+        for path, count in counts.items()
+        if count > 1
+    ]

@@ -323,6 +323,9 @@ body.addEventListener("click", event => {
   const row = event.target.closest("tr[data-i]");
   if (row && String(getSelection()) === "") select(Number(row.dataset.i));
 });
+// Limits are known at the audited budgets only.
+const limited = table.querySelector("th[data-key=upper]") !== null;
+if (limited) for (const row of rows) row.cells[5].dataset.limits = row.cells[5].textContent;
 function paintRows() {
   for (const row of rows) {
     const pair = pairs[Number(row.dataset.i)], epsilon = epsilonOf(pair), c = row.cells, value = valueOf(pair, "leakage");
@@ -330,7 +333,8 @@ function paintRows() {
     c[3].textContent = nats(value);
     c[3].dataset.value = value;
     c[4].textContent = share(value, epsilon);
-    const after = pair.sampled ? 6 : 5;
+    if (limited && pair.sampled) c[5].textContent = epsilon === pair.audited ? c[5].dataset.limits : "–";
+    const after = limited ? 6 : 5;
     c[after].textContent = nats(valueOf(pair, "triad_leakage"));
     c[after + 1].textContent = nats(valueOf(pair, "grr_leakage"));
   }
@@ -372,6 +376,7 @@ function paintTotals() {
     row.cells[5].textContent = nats(tree[Number(row.dataset.k)]);
     row.cells[5].dataset.value = tree[Number(row.dataset.k)];
     row.cells[6].textContent = nats(group);
+    row.cells[6].dataset.value = group;
     const ownShare = Number.isFinite(own) ? Math.min(1, own / longest) : 1;
     const otherShare = Number.isFinite(total) ? others / longest : 1 - ownShare;
     const bars = row.querySelectorAll("i");
