@@ -49,6 +49,10 @@ def support(P: FloatArray, xs: IntArray, ys: IntArray, s: float) -> FloatArray:
     return result
 
 
+FEW = 60_000
+"""Up to this many numbers (pairs × outcomes) it is not worth importing SciPy."""
+
+
 def support_all(P: FloatArray, s: float) -> tuple[FloatArray, float]:
     """h(s) of all ordered pairs, shape (a, a), and a bound on its absolute rounding error.
 
@@ -57,9 +61,10 @@ def support_all(P: FloatArray, s: float) -> tuple[FloatArray, float]:
     r = 1.0 + s
     # Summing b terms of total 1 + r in any order errs by less than (b + 32) units of 1.2e-16.
     error = 0.6e-16 * (P.shape[1] + 32) * (1 + r)
-    if error > 1e-7:
+    if error > 1e-7 or P.size * len(P) <= FEW:
         xs, ys = np.divmod(np.arange(len(P) ** 2), len(P))
-        return support(P, xs, ys, s).reshape(len(P), len(P)), 0.0
+        # Only terms with r·G' < G are summed, so r does not enter the error.
+        return support(P, xs, ys, s).reshape(len(P), len(P)), 1.2e-16 * (P.shape[1] + 32)
     from scipy.spatial.distance import cdist
 
     sums = P.sum(axis=1)
