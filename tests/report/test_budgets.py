@@ -152,7 +152,7 @@ def test_text_fits_the_width(model: LeakageModel, hostile: LeakageModel, width: 
 
 def test_text_holds_the_numbers(calibrated: CalibrationResult, model: LeakageModel) -> None:
     lines = shown(calibrated, 120).splitlines()
-    assert lines[0].strip() == calibrated.verdict[:120].strip()
+    assert " ".join(" ".join(lines).split()).startswith(calibrated.verdict)
     for name in calibrated.domain.names:
         line = next(x for x in lines if x.startswith(f"{name} ")).split()
         values = (

@@ -96,6 +96,7 @@ class CalibrationResult(Result):
         """What was found, in one sentence."""
         own, total = self.budgets[self.binding], self.totals[self.binding]
         kind = "total leakage" if self.standing is Standing.UPPER else "pairwise sum (no bound)"
+        condition = " if the data follow the dependency tree" if self.method == "tree" else ""
         gain = ""
         compared = self.objective != "maxmin" and np.isfinite(self.target)
         if compared and np.isfinite(self.uniform_value):
@@ -109,10 +110,11 @@ class CalibrationResult(Result):
         if not self.active or np.isinf(self.target):
             return (
                 f"Every budget is at its maximum: the largest {kind} is {total:.3f} nats, about "
-                f"{self.binding!r}, within the target of {self.target:g}{gain}."
+                f"{self.binding!r}, within the target of {self.target:g}{condition}{gain}."
             )
         return (
-            f"With these budgets the {kind} about no attribute exceeds {self.target:g} nats{gain}. "
+            f"With these budgets the {kind} about no attribute exceeds {self.target:g} nats"
+            f"{condition}{gain}. "
             f"{self.binding!r} binds: {total:.3f} nats, of which {own:.3g} are its own budget"
             f"{source}."
         )

@@ -119,6 +119,8 @@ class TotalLeakage(Result, Mapping[str, float]):
             Standing.UPPER: "at most",
             Standing.HEURISTIC: "about (heuristic, no bound)",
         }.get(self.standing, str(self.standing))
+        if self.method == "tree":
+            kind = "at most (if the data follow the dependency tree)"
         count = len(self.findings)
         where = f"Of {count} attributes, {name!r} is exposed most" if count > 1 else f"{name!r}"
         return (
