@@ -78,7 +78,7 @@ def check_epsilon(epsilon: ArrayLike, name: str = "epsilon") -> FloatArray:
     array = as_float_array(epsilon, name)
     bad = ~(array >= 0)
     if bad.any():
-        msg = f"expected {name} in [0, inf], got {array[bad].flat[0]!r}"
+        msg = f"expected {name} in [0, inf], got {float(array[bad].flat[0])!r}"
         raise InvalidInputError(msg)
     return array
 
@@ -94,7 +94,7 @@ def check_probability(value: ArrayLike, name: str) -> FloatArray:
     array = as_float_array(value, name)
     bad = ~((array >= 0) & (array <= 1))
     if bad.any():
-        msg = f"expected {name} in [0, 1], got {array[bad].flat[0]!r}"
+        msg = f"expected {name} in [0, 1], got {float(array[bad].flat[0])!r}"
         raise InvalidInputError(msg)
     return array
 
@@ -152,6 +152,10 @@ def log_zero_ok(value: FloatArray) -> FloatArray:
     """Natural logarithm with ``ln 0 = −∞`` and no warning."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(value))
+
+
+extremes_allowed = np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore")
+"""Decorator for entry points where extreme arguments overflow on the way to the right limit."""
 
 
 def freeze(array: NDArray[Any]) -> NDArray[Any]:

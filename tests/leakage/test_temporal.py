@@ -128,3 +128,20 @@ def test_uniform_budgets():
     assert (temporal_budgets(P, P, 0.0, 3) == 0).all()
     with pytest.raises(InvalidInputError, match="'balanced' or 'uniform'"):
         temporal_budgets(P, P, 1.0, 3, method="equal")
+
+
+@pytest.mark.parametrize("epsilon", [700.0, 746.0, 1e4, 1e300])
+def test_supremum_at_large_budgets(epsilon):
+    independent = [[0.5, 0.5], [0.5, 0.5]]
+    assert temporal_supremum(independent, epsilon) == pytest.approx(epsilon, rel=1e-14)
+    assert temporal_supremum([[1.0]], epsilon) == epsilon
+    # The largest ratio of the chain is 8, and the whole of it seeps through.
+    sticky = temporal_supremum([[0.9, 0.1], [0.2, 0.8]], epsilon)
+    assert sticky == pytest.approx(epsilon + np.log(8), rel=1e-12)
+
+
+def test_supremum_is_finite_and_monotone_near_the_change_of_form():
+    tiny = [[1 - 1e-16, 1e-16], [1e-300, 1]]
+    values = [temporal_supremum(tiny, e) for e in (1.0, 29.99, 30.0, 30.01)]
+    assert np.isfinite(values).all()
+    assert (np.diff(values) > 0).all()

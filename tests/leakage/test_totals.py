@@ -439,3 +439,10 @@ def test_group_totals():
     one = PairwiseTotals(("a",), lambda a, b: Enumerated(np.eye(2)))
     assert one.values([1.5]).tolist() == [1.5]
     assert one.jacobian([1.5])[1].tolist() == [[1.0]]
+
+
+def test_tiny_and_huge_budgets_never_fall_below_the_own_one():
+    table = {"a": list("xyxyxx"), "b": list("xyxyyx")}
+    for epsilon in (1e-300, 1e-17, 1e-3, 1e300):
+        for method in ("joint", "tree", "pairwise", "group"):
+            assert total_leakage(table, epsilon, method=method)["a"] >= epsilon

@@ -270,3 +270,20 @@ def test_thirty_eight_attributes():
     found = calibrate(model, 3.0)
     assert 3.0 - 1e-6 <= max(found.totals.values()) <= 3.0
     assert found.objective_value < 0.9 * found.uniform_value
+
+
+@pytest.mark.parametrize("method", ["tree", "pairwise", "group"])
+@pytest.mark.parametrize("objective", ["variance", "sum", "maxmin", "kway"])
+@pytest.mark.parametrize("target", [1e-300, 1e-12, 1e300])
+def test_extreme_targets_keep_the_promise(method, objective, target):
+    table = {"a": list("xyxyxx"), "b": list("xyxyyx"), "c": list("uvvuuv")}
+    result = calibrate(table, target=target, method=method, objective=objective)
+    assert max(result.totals.values()) <= target
+    assert all(np.isfinite(value) and value >= 0 for value in result.budgets.values())
+
+
+def test_bounds_must_be_numbers():
+    table = {"a": list("xyxyxx"), "b": list("xyxyyx")}
+    for bad in ([1], [1, 2], "1", None):
+        with pytest.raises(InvalidInputError):
+            calibrate(table, minimum={"a": bad})

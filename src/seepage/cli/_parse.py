@@ -182,6 +182,9 @@ def _budgets_in(file: Path) -> dict[str, object]:
         got = content.get("version")
         msg = f"expected version 1 of format {kind!r} in {str(file)!r}, got {got!r}"
         raise TableError(msg)
+    if content.get("unit", "nats") != "nats":
+        msg = f"expected budgets in nats in {str(file)!r}, got {content['unit']!r}"
+        raise TableError(msg)
     inner = content.get("budgets")
     if not isinstance(inner, dict):
         msg = f"expected an object 'budgets' in {str(file)!r}, got {type(inner).__name__}"
@@ -192,7 +195,7 @@ def _budgets_in(file: Path) -> dict[str, object]:
 def _read_object(file: Path) -> dict[str, object]:
     form = '{"column": epsilon, …}'
     try:
-        content = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=_unique)
+        content = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=_unique)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         msg = f"expected a JSON object {form} in {str(file)!r}, got: {error}"
         raise TableError(msg) from None

@@ -27,7 +27,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from seepage import _envelope
-from seepage._numeric import FloatArray, IntArray, as_float_array, check_epsilon, freeze, log_ratio
+from seepage._numeric import (
+    FloatArray,
+    IntArray,
+    as_float_array,
+    check_epsilon,
+    extremes_allowed,
+    freeze,
+    log_ratio,
+)
 from seepage.counts import _as_counts
 from seepage.errors import InvalidInputError
 from seepage.leakage import _half_sample
@@ -131,6 +139,7 @@ class SampledLeakage:
         return (1 - self.interval.confidence) / 2
 
 
+@extremes_allowed
 def sampled_leakage(
     table: ArrayLike,
     epsilon: float,
@@ -195,6 +204,7 @@ def sampled_leakage(
     )
 
 
+@extremes_allowed
 def sampled_upper_limit(
     table: ArrayLike, epsilon: ArrayLike, *, error: float = 0.05, simultaneous: bool = True
 ) -> float | FloatArray:

@@ -18,6 +18,7 @@ from seepage._numeric import (
     check_conditional,
     check_epsilon,
     check_size,
+    extremes_allowed,
     freeze,
 )
 from seepage.errors import InvalidInputError
@@ -47,6 +48,7 @@ class TemporalLeakage:
     total: FloatArray
 
 
+@extremes_allowed
 def temporal_leakage(
     backward: Transition, forward: Transition, budgets: ArrayLike
 ) -> TemporalLeakage:
@@ -90,6 +92,7 @@ def temporal_leakage(
     return TemporalLeakage(freeze(past + e), freeze(future + e), freeze(past + e + future))
 
 
+@extremes_allowed
 def temporal_supremum(transition: Transition, epsilon: float) -> float:
     """Limit of the backward (or forward) leakage when every step has budget ε.
 
@@ -117,6 +120,7 @@ def temporal_supremum(transition: Transition, epsilon: float) -> float:
     return _supremum(_curve(transition, "transition"), float(e))
 
 
+@extremes_allowed
 def temporal_budgets(
     backward: Transition,
     forward: Transition,
@@ -203,10 +207,13 @@ def _supremum(curve: TradeOff | None, epsilon: float) -> float:
             root = _positive_root(
                 alpha, 1 - gap - np.expm1(epsilon) * (alpha + gap), np.expm1(epsilon)
             )
-            return float(np.log1p(root).max())
+            small = float(np.log1p(root).max())
+            if np.isfinite(small):
+                return small
         # In w = z·e^−ε: α·w² − (p − (1 − α)·q)·w − (1 − p)·q = 0 with q = e^−ε.
         q, p = np.exp(-epsilon), alpha + gap
         root = _positive_root(alpha, (1 - alpha) * q - p, np.maximum(1 - p, 0.0) * q)
+        root = np.where(p == 0, 1.0, root)  # the event that never happens adds nothing
         return float(max(epsilon + np.log(root).max(), epsilon))
 
 

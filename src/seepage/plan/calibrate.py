@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from seepage._numeric import FloatArray, as_float_array, check_epsilon, check_size
+from seepage._numeric import FloatArray, check_epsilon, check_size, extremes_allowed
 from seepage.domain import Domain
 from seepage.errors import InfeasibleError, InvalidInputError, did_you_mean
 from seepage.leakage.model import LeakageModel, TotalMethod
@@ -164,6 +164,7 @@ class CalibrationResult(Result):
         }
 
 
+@extremes_allowed
 def calibrate(
     table_or_model: Any,
     target: float = 3.0,
@@ -357,9 +358,9 @@ def _of_each(
         return np.full(len(names), float(one))
     for name, value in given.items():
         domain.position(name)
-        check_epsilon(
-            as_float_array(value, f"{role} of {name!r}").reshape(()), f"{role} of {name!r}"
-        )
+        if check_epsilon(value, f"{role} of {name!r}").ndim:
+            msg = f"expected {role} of {name!r} to be a number, got {value!r}"
+            raise InvalidInputError(msg)
     return np.array([float(given.get(name, default)) for name in names])
 
 
