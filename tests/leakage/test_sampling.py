@@ -347,3 +347,33 @@ def test_confidence_widens_the_limits():
     lowers = [r.interval.lower for r in sizes]
     assert uppers == sorted(uppers)
     assert lowers == sorted(lowers, reverse=True)
+
+
+def test_splits_of_different_samples_are_unrelated():
+    from seepage.leakage.sampling import split_generator
+
+    table = np.array([[40_000, 60_000], [60_000, 40_000]])
+    draws = []
+    for shift in range(400):
+        moved = table + np.array([[shift, -shift], [-shift, shift]])
+        part = split_generator(moved).binomial(moved, 0.5)
+        draws.append(((part - moved / 2) / np.sqrt(moved / 4)).ravel())
+    assert (split_generator(table).random(3) == split_generator(table.copy()).random(3)).all()
+    # Standard normal scores: means within 4 standard errors of 0 (false-alarm rate below 3e-4 for
+    # the four cells) and of full spread. One seed for all tables makes each column nearly constant.
+    scores = np.array(draws)
+    assert (np.abs(scores.mean(axis=0)) < 4 / np.sqrt(400)).all()
+    assert (scores.std(axis=0) > 0.8).all()
+
+
+def test_lower_limit_holds_whatever_the_order_of_categories(data_dir):
+    P = np.load(data_dir / "published" / "synthetic_conditionals.npz")["k10"]
+    rng = np.random.default_rng(51)
+    truth = TradeOff.envelope(P).leakage(1.0)
+    for _ in range(2):
+        order = P[rng.permutation(10)][:, rng.permutation(10)]
+        above = 0
+        for _ in range(250):
+            table = rng.multinomial(200_000, (order / 10).ravel()).reshape(10, 10)
+            above += sampled_leakage(table, 1.0).interval.lower > truth
+        assert above <= 18  # 2.5 % of 250 is 6.25; more has a probability below 5e-5

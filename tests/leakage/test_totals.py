@@ -19,6 +19,7 @@ from seepage.leakage.temporal import temporal_leakage
 from seepage.leakage.total import GroupTotals, PairwiseTotals, TreeTotals
 from seepage.leakage.tree import DependencyTree
 from seepage.leakage.triples import triple_check
+from seepage.plan.totals import total_leakage
 from seepage.tradeoff import TradeOff
 
 

@@ -19,6 +19,7 @@ judged on the other half, see `seepage.leakage._half_sample`.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -45,7 +46,7 @@ from seepage.leakage.confidence import joint_radius
 from seepage.results import Interval
 
 SEED = 20_260_801
-"""Seed of the split and of the permutations when no `rng` is given."""
+"""Enters the seed of the split and of the permutations, with the table, when no `rng` is given."""
 
 RECORDS = (
     "The records are independent draws from the population; weights are not counts of records."
@@ -139,6 +140,18 @@ class SampledLeakage:
         return (1 - self.interval.confidence) / 2
 
 
+def split_generator(counts: IntArray) -> np.random.Generator:
+    """Random numbers that depend on the whole table: the same table always gives the same ones.
+
+    A seed common to all tables would not do. With large counts the same stream deals almost the
+    same share of every cell, so the error of the limits would depend on how the categories are
+    ordered instead of averaging out from sample to sample.
+    """
+    content = repr(counts.shape).encode() + counts.astype("<i8").tobytes()
+    digest = hashlib.sha256(content).digest()
+    return np.random.default_rng([SEED, int.from_bytes(digest, "little")])
+
+
 @extremes_allowed
 def sampled_leakage(
     table: ArrayLike,
@@ -163,8 +176,8 @@ def sampled_leakage(
     simultaneous : bool, default False
         Whether the upper limit holds for all ε at once, so that ε may be chosen after looking.
     rng : numpy.random.Generator or int, optional
-        Source of the split into halves and of the permutations. By default a fixed seed, so that
-        the same table always gives the same result.
+        Source of the split into halves and of the permutations. By default they follow from the
+        table, so that the same table always gives the same result.
 
     Returns
     -------
@@ -186,7 +199,7 @@ def sampled_leakage(
     e = _scalar(epsilon, "epsilon")
     check_epsilon(e)
     error = (1 - _checked_confidence(confidence)) / 2
-    generator = np.random.default_rng(SEED if rng is None else rng)
+    generator = split_generator(counts) if rng is None else np.random.default_rng(rng)
     upper, plug_in = _upper(counts, e, error, simultaneous=simultaneous)
     lower, estimate = _lower_and_estimate(counts, e, error, generator)
     lower = min(lower, upper.value)
