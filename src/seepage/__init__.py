@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from seepage.channel import Channel, lambda_response, randomized_response
+    from seepage.collect.allocation import allocate
+    from seepage.collect.attenuation import retention
+    from seepage.collect.collection import CollectedReports, CollectionPlan
+    from seepage.collect.estimates import Estimates
+    from seepage.collect.plan_files import read_plan
     from seepage.counts import Counts, PairCounts
     from seepage.domain import Attribute, Domain
     from seepage.errors import (
@@ -28,6 +33,10 @@ if TYPE_CHECKING:
     from seepage.leakage.tree import DependencyTree
     from seepage.plan.audit import AuditResult, PairLeakage, audit
     from seepage.plan.calibrate import CalibrationResult, calibrate
+    from seepage.plan.collecting import make_plan, randomize
+    from seepage.plan.estimating import estimate
+    from seepage.plan.relating import estimate_relationships, retention_table
+    from seepage.plan.reports_io import read_reports, write_reports
     from seepage.plan.totals import TotalLeakage, total_leakage
     from seepage.results import Finding, Interval, Standing
     from seepage.tables import CodedTable
@@ -43,11 +52,14 @@ __all__ = [
     "CapacityError",
     "Channel",
     "CodedTable",
+    "CollectedReports",
+    "CollectionPlan",
     "Counts",
     "DependencyTree",
     "Domain",
     "DomainError",
     "Envelope",
+    "Estimates",
     "Finding",
     "InfeasibleError",
     "Interval",
@@ -63,20 +75,35 @@ __all__ = [
     "TradeOff",
     "Triad",
     "UncalibratedTriad",
+    "allocate",
     "audit",
     "baselines",
     "calibrate",
+    "estimate",
+    "estimate_relationships",
     "lambda_response",
+    "make_plan",
+    "randomize",
     "randomized_response",
+    "read_plan",
+    "read_reports",
+    "retention",
+    "retention_table",
     "robust_leakage",
     "temporal_budgets",
     "temporal_leakage",
     "temporal_supremum",
     "total_leakage",
+    "write_reports",
 ]
 
 _MODULES = {
     "channel": ("Channel", "lambda_response", "randomized_response"),
+    "collect.allocation": ("allocate",),
+    "collect.attenuation": ("retention",),
+    "collect.collection": ("CollectedReports", "CollectionPlan"),
+    "collect.estimates": ("Estimates",),
+    "collect.plan_files": ("read_plan",),
     "counts": ("Counts", "PairCounts"),
     "domain": ("Attribute", "Domain"),
     "errors": (
@@ -95,6 +122,10 @@ _MODULES = {
     "leakage.tree": ("DependencyTree",),
     "plan.audit": ("AuditResult", "PairLeakage", "audit"),
     "plan.calibrate": ("CalibrationResult", "calibrate"),
+    "plan.collecting": ("make_plan", "randomize"),
+    "plan.estimating": ("estimate",),
+    "plan.relating": ("estimate_relationships", "retention_table"),
+    "plan.reports_io": ("read_reports", "write_reports"),
     "plan.totals": ("TotalLeakage", "total_leakage"),
     "results": ("Finding", "Interval", "Standing"),
     "tables": ("CodedTable",),

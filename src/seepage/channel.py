@@ -88,6 +88,84 @@ class Channel:
         used = high > -np.inf  # an output that never happens tells nothing
         return float((high[used] - low[used]).max(initial=0.0))
 
+    @cached_property
+    def retention(self) -> float:
+        """λ of a table of the form ``λ·I + (1 − λ)·1cᵀ``: with weight λ the value is kept.
+
+        Centred moments of the attribute shrink by this factor. Every 2 × 2 table has the form; λ
+        is negative where values are swapped rather than kept. 1 for a single value.
+
+        Raises
+        ------
+        InvalidInputError
+            If the table is not square, or not of this form (to 1e-12).
+        """
+        kept, off = self._kept
+        if off > 1e-12:
+            rows, columns = self.shape
+            got = f"shape ({rows}, {columns})" if rows != columns else "columns that vary otherwise"
+            msg = f"expected a square table λ·I + (1 − λ)·1cᵀ, got {got}"
+            raise InvalidInputError(msg)
+        return kept
+
+    @cached_property
+    def _kept(self) -> tuple[float, float]:
+        """Best λ, and the largest departure from λ·I + (1 − λ)·1cᵀ (∞ if not square)."""
+        k, columns = self.shape
+        if k != columns:
+            return 0.0, np.inf
+        if k == 1:
+            return 1.0, 0.0
+        table, others = self.matrix, ~np.eye(k, dtype=bool)
+        low = table.min(axis=0, where=others, initial=np.inf)
+        high = table.max(axis=0, where=others, initial=-np.inf)
+        gaps = np.diag(table) - low
+        off = float(max((high - low).max(), np.ptp(gaps)))
+        if off == 0 and self._epsilon is not None and gaps[0] >= 0 and np.ptp(low) == 0:
+            # Randomised response with a known ε: no cancellation, also where λ is tiny.
+            with np.errstate(over="ignore"):
+                t = np.expm1(self._epsilon)
+            return float(t / (t + k)) if np.isfinite(t) else 1.0, off
+        return float(gaps.mean()), off
+
+    @cached_property
+    def inverse(self) -> FloatArray:
+        """Unbiasing table U of shape (b, a): ``matrix @ U`` is the identity.
+
+        ``U[y]`` is an unbiased estimate of the indicators of the input, given output y. With more
+        outputs than inputs there are many; this one has the smallest variance when the inputs are
+        equally frequent: ``U = D⁻¹Cᵀ(C D⁻¹ Cᵀ)⁻¹`` with D the diagonal of mean output
+        probabilities.
+
+        Raises
+        ------
+        InvalidInputError
+            If the rows of the table are linearly dependent, so that the outputs do not identify
+            the distribution of the inputs.
+        """
+        a, b = self.shape
+        kept, off = self._kept
+        # A λ read off the table may be nothing but rounding.
+        smallest = 1e-150 if self._epsilon is not None else a * np.finfo(float).eps
+        if off < 1e-15 and abs(kept) > smallest and a > 1:
+            # (λI + (1 − λ)1cᵀ)⁻¹ = (I − (1 − λ)1cᵀ)/λ; off-diagonal columns are (1 − λ)c.
+            common = self.matrix.min(axis=0) if kept > 0 else self.matrix.max(axis=0)
+            return freeze((np.eye(a) - common) / kept)
+        scale = np.sqrt(self.matrix.mean(axis=0))
+        used = scale > 0
+        whitened = self.matrix[:, used] / scale[used]
+        left, sizes, right = np.linalg.svd(whitened, full_matrices=False)
+        rank = int((sizes > sizes[0] * max(a, b) * np.finfo(float).eps).sum())
+        if rank < a:
+            msg = (
+                f"expected a table with {a} linearly independent rows, got rank {rank}: its "
+                f"outputs do not identify the distribution of its inputs"
+            )
+            raise InvalidInputError(msg)
+        result = np.zeros((b, a))
+        result[used] = (right.T / sizes) @ left.T / scale[used][:, np.newaxis]
+        return freeze(result)
+
     def then(self, other: Channel) -> Channel:
         """Return the cascade: this channel, and `other` applied to its output.
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from seepage._numeric import FloatArray, IntArray, freeze
+from seepage._packing import PairCounter, choose_layout
 from seepage.domain import Domain
 from seepage.errors import CapacityError, DomainError, InvalidInputError
 
@@ -219,6 +220,8 @@ class PairCounts:
         cls,
         domain: Domain,
         batches: Iterable[IntArray] | Iterable[tuple[IntArray, IntArray | None]],
+        *,
+        records: int | None = None,
     ) -> PairCounts:
         """Count coded records.
 
@@ -229,6 +232,9 @@ class PairCounts:
         batches : iterable of arrays of int, or of (codes, weights)
             Codes have shape (n, d): positions of categories. Weights have shape (n,): integers,
             zero or more; None counts each record once.
+        records : int, optional
+            About how many there are in all batches, to choose the fastest way; by default as many
+            as in the first batch.
 
         Raises
         ------
@@ -239,10 +245,8 @@ class PairCounts:
         """
         _check_domain(domain)
         check_capacity(domain)
-        shape = domain.shape
-        singles = [np.zeros(k, dtype=np.int64) for k in shape]
-        pairs = [np.zeros((i, j), dtype=np.int64) for i, j in combinations(shape, 2)]
-        total = 0
+        shape, total = domain.shape, 0
+        counter: PairCounter | None = None
         for batch in batches:
             if isinstance(batch, tuple) and len(batch) != 2:
                 msg = f"expected batches of codes or (codes, weights), got {len(batch)} items"
@@ -251,14 +255,17 @@ class PairCounts:
             codes = _checked_codes(codes, shape)
             weights = _checked_weights(weights, len(codes))
             total += len(codes) if weights is None else int(weights.sum())
-            columns = [np.ascontiguousarray(codes[:, i]) for i in range(len(shape))]
-            for column, single in zip(columns, singles, strict=True):
-                single += _bincount(column, weights, single.size)
-            for (i, j), table in zip(combinations(range(len(shape)), 2), pairs, strict=True):
-                cells = columns[i] * shape[j] + columns[j]
-                table += _bincount(cells, weights, table.size).reshape(table.shape)
+            if counter is None:
+                counter = PairCounter(shape, choose_layout(shape, records or len(codes)))
+            counter.add([codes[:, i] for i in range(len(shape))], weights)
+        if counter is None:
+            counter = PairCounter(shape, choose_layout(shape, 0))
+        tables = {(i, j): table for i, j, table in counter.pairs()}
         return cls(
-            domain, total, tuple(freeze(x) for x in singles), tuple(freeze(x) for x in pairs)
+            domain,
+            total,
+            tuple(freeze(counter.single(i)) for i in range(len(shape))),
+            tuple(freeze(tables[pair]) for pair in combinations(range(len(shape)), 2)),
         )
 
     @classmethod
@@ -343,10 +350,12 @@ def _checked_codes(codes: IntArray, shape: tuple[int, ...]) -> IntArray:
             f"got {codes.dtype} of shape {codes.shape}"
         )
         raise InvalidInputError(msg)
-    if len(codes) and ((codes < 0).any() or (codes.max(axis=0) >= np.array(shape)).any()):
+    # Negative codes are large numbers when read without sign.
+    plain = codes if codes.dtype.kind == "u" else codes.view(f"u{codes.dtype.itemsize}")
+    if len(codes) and any(plain[:, i].max() >= k for i, k in enumerate(shape)):
         msg = f"expected codes from 0 to one less than {shape}, got values outside"
         raise InvalidInputError(msg)
-    return codes.astype(np.int64, copy=False)
+    return codes
 
 
 def _checked_weights(weights: IntArray | None, n: int) -> IntArray | None:
@@ -357,14 +366,3 @@ def _checked_weights(weights: IntArray | None, n: int) -> IntArray | None:
         msg = f"expected {n} weights, got shape {checked.shape}"
         raise InvalidInputError(msg)
     return checked
-
-
-def _bincount(cells: IntArray, weights: IntArray | None, size: int) -> IntArray:
-    if weights is None:
-        return np.bincount(cells, minlength=size)
-    if weights.size and int(weights.sum()) >= 2**53:
-        # bincount adds in float64, which would round here
-        table = np.zeros(size, dtype=np.int64)
-        np.add.at(table, cells, weights)
-        return table
-    return np.bincount(cells, weights=weights, minlength=size).astype(np.int64)

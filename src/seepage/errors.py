@@ -34,21 +34,30 @@ class MissingDependencyError(SeepageError, ImportError):
 
 
 class InfeasibleError(SeepageError):
-    """No budgets within the given bounds meet the target.
+    """No parameters within the given bounds meet the target.
 
     Parameters
     ----------
     message : str
-    attribute : str
-        The attribute with the largest total at the minimum budgets.
-    total : float
+    attribute : str, optional
+        Of budgets: the attribute with the largest total at the minimum budgets.
+    total : float, optional
         That total, in nats.
+    nearest : tuple of str
+        The nearest wishes that can be met, in words.
     """
 
-    def __init__(self, message: str, attribute: str, total: float) -> None:
+    def __init__(
+        self,
+        message: str,
+        attribute: str | None = None,
+        total: float | None = None,
+        nearest: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(message)
         self.attribute = attribute
         self.total = total
+        self.nearest = nearest
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:

@@ -160,3 +160,97 @@ def test_channels_that_do_not_fit():
             channel.then(other)
         with pytest.raises(InvalidInputError, match="Channel"):
             channel.product(other)
+
+
+@pytest.mark.parametrize("k", [2, 3, 50])
+@pytest.mark.parametrize("epsilon", [0.0, 1e-300, 1e-12, 0.1, 1.0, 30.0, 700.0, 1e6, INF])
+def test_retention_of_randomized_response(k, epsilon):
+    with mp.workdps(400):
+        t = mp.expm1(mpf(min(epsilon, 1e4)))
+        wanted = float(t / (t + k))
+    assert randomized_response(k, epsilon).retention == pytest.approx(wanted, rel=2e-15, abs=0)
+    # From the table alone the same, to the rounding of its numbers.
+    read = Channel(randomized_response(k, epsilon).log_matrix)
+    assert read.retention == pytest.approx(wanted, abs=1e-15)
+
+
+def test_retention_of_a_table_with_a_common_row():
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        k = int(rng.integers(2, 7))
+        c = rng.dirichlet(np.ones(k))
+        for kept in (0.0, 0.3, 1.0, -0.5 * c.min() / (1 - c.min())):
+            table = kept * np.eye(k) + (1 - kept) * c
+            channel = Channel.from_matrix(table)
+            assert channel.retention == pytest.approx(kept, abs=1e-14)
+            if abs(kept) > 0.1:
+                np.testing.assert_allclose(
+                    channel.inverse, np.linalg.inv(table), rtol=1e-12, atol=1e-13
+                )
+    assert Channel.from_matrix([[0.0, 1.0], [1.0, 0.0]]).retention == -1
+    assert lambda_response(5, 0.37).retention == pytest.approx(0.37, rel=1e-15)
+    assert Channel.identity(4).retention == Channel.identity(1).retention == 1
+    cascade = randomized_response(4, 1.0).then(randomized_response(4, 2.0))
+    wanted = randomized_response(4, 1.0).retention * randomized_response(4, 2.0).retention
+    assert cascade.retention == pytest.approx(wanted, rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[0.5, 0.25, 0.25]],
+        [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.1, 0.3, 0.6]],
+        np.eye(3)[[1, 2, 0]],
+    ],
+)
+def test_tables_without_a_retention(matrix):
+    with pytest.raises(InvalidInputError, match="square table"):
+        _ = Channel.from_matrix(matrix).retention
+
+
+def test_inverse_of_a_general_table():
+    rng = np.random.default_rng(3)
+    for _ in range(40):
+        k = int(rng.integers(1, 7))
+        m = k + int(rng.integers(0, 4))
+        P = rng.dirichlet(np.full(m, 0.7), size=k)
+        P = np.insert(P, int(rng.integers(0, m + 1)), 0.0, axis=1)  # a report that never happens
+        U = Channel.from_matrix(P).inverse
+        assert U.shape == (m + 1, k)
+        bound = 1e-14 * (1 + np.abs(U).max())
+        np.testing.assert_allclose(P @ U, np.eye(k), atol=1e-12 + 10 * bound)
+        if m == k:
+            used = P.sum(axis=0) > 0
+            np.testing.assert_allclose(
+                U[used], np.linalg.inv(P[:, used]), atol=1e-12 * np.abs(U).max() ** 2 + 1e-12
+            )
+
+
+def test_inverse_has_the_smallest_variance_for_uniform_inputs():
+    rng = np.random.default_rng(4)
+    P = rng.dirichlet(np.ones(6), size=3)
+    U = Channel.from_matrix(P).inverse
+    null = np.linalg.svd(P)[2][3:].T  # what may be added without bias
+
+    def variance(table):
+        return (P.mean(axis=0) @ table**2).sum()
+
+    for _ in range(100):
+        other = U + 0.05 * null @ rng.standard_normal((3, 3))
+        np.testing.assert_allclose(P @ other, np.eye(3), atol=1e-12)
+        assert variance(other) > variance(U)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[0.5, 0.5], [0.5, 0.5]],
+        [[0.3, 0.7], [0.6, 0.4], [0.2, 0.8]],
+        [[0.2, 0.3, 0.5], [0.4, 0.3, 0.3], [0.3, 0.3, 0.4]],
+        [[0.1 + 0.2, 0.7], [0.3, 0.7]],  # the same row, but for rounding
+        np.full((3, 3), 1 / 3),
+    ],
+)
+def test_tables_without_an_inverse(matrix):
+    with pytest.raises(InvalidInputError, match="identify"):
+        _ = Channel.from_matrix(matrix).inverse

@@ -14,6 +14,10 @@ import typer
 
 from seepage.cli import audit as _audit
 from seepage.cli import calibrate as _calibrate
+from seepage.cli import estimate as _estimate
+from seepage.cli import plan as _plan
+from seepage.cli import randomize as _randomize
+from seepage.cli import relationships as _relationships
 from seepage.cli._options import Command
 from seepage.cli._run import mend_streams
 
@@ -40,6 +44,34 @@ app.command(
     epilog=_calibrate.EPILOG,
     short_help="The largest budgets under which the total about no column exceeds a target.",
 )(_calibrate.calibrate)
+app.command(
+    "plan",
+    cls=Command,
+    help=_plan.HELP,
+    epilog=_plan.EPILOG,
+    short_help="Who is randomised how: the file that clients and server share.",
+)(_plan.plan)
+app.command(
+    "randomize",
+    cls=Command,
+    help=_randomize.HELP,
+    epilog=_randomize.EPILOG,
+    short_help="Randomise a table under a plan.",
+)(_randomize.randomize)
+app.command(
+    "estimate",
+    cls=Command,
+    help=_estimate.HELP,
+    epilog=_estimate.EPILOG,
+    short_help="Frequency tables from randomised reports, with standard errors.",
+)(_estimate.estimate)
+app.command(
+    "relationships",
+    cls=Command,
+    help=_relationships.HELP,
+    epilog=_relationships.EPILOG,
+    short_help="What a collection keeps of relationships between columns, and what they were.",
+)(_relationships.relationships)
 
 
 def _print_version(wanted: bool) -> None:

@@ -66,27 +66,86 @@ class Command(TyperCommand):
         return super().parse_args(ctx, read)
 
 
+TablesArgument = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="TABLE",
+        show_default=False,
+        help="CSV, Parquet or Arrow IPC; one row for each person. Several files are read as "
+        "one table.",
+    ),
+]
+ExampleOption = Annotated[
+    bool,
+    typer.Option(
+        "--example",
+        rich_help_panel=TABLE,
+        help="Take the embedded example, a health survey, instead of a file.",
+    ),
+]
+NullOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--null",
+        metavar="TOKEN",
+        rich_help_panel=TABLE,
+        help="A text that means empty, such as '?' or NA. Repeatable.",
+    ),
+]
+StripOption = Annotated[
+    str | None,
+    typer.Option(
+        "--strip",
+        metavar="CHARS",
+        rich_help_panel=TABLE,
+        help="Remove these characters, and white space, around every value. \\[default: white "
+        "space, in text files]",
+    ),
+]
+NoHeaderOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-header",
+        rich_help_panel=TABLE,
+        help="The first line of the CSV is a record, not column names.",
+    ),
+]
+NamesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--names",
+        metavar="A,B,…",
+        rich_help_panel=TABLE,
+        help="Column names for a CSV without header.",
+    ),
+]
+SeparatorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--separator",
+        "-s",
+        metavar="CHAR",
+        rich_help_panel=TABLE,
+        help="Field separator of the CSV: one character, or tab. \\[default: found out]",
+    ),
+]
+EncodingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        rich_help_panel=TABLE,
+        help="Text encoding of the CSV. \\[default: utf-8]",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class TableOptions:
     """Which table, and how it is read."""
 
-    tables: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="TABLE",
-            show_default=False,
-            help="CSV, Parquet or Arrow IPC; one row for each person. Several files are read as "
-            "one table.",
-        ),
-    ] = None
-    example: Annotated[
-        bool,
-        typer.Option(
-            "--example",
-            rich_help_panel=TABLE,
-            help="Take the embedded example, a health survey, instead of a file.",
-        ),
-    ] = False
+    tables: TablesArgument = None
+    example: ExampleOption = False
     domain: Annotated[
         Path | None,
         typer.Option(
@@ -134,25 +193,8 @@ class TableOptions:
             help="Empty values: a category of their own, an error, or drop the row.",
         ),
     ] = Missing.CATEGORY
-    null: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--null",
-            metavar="TOKEN",
-            rich_help_panel=TABLE,
-            help="A text that means empty, such as '?' or NA. Repeatable.",
-        ),
-    ] = None
-    strip: Annotated[
-        str | None,
-        typer.Option(
-            "--strip",
-            metavar="CHARS",
-            rich_help_panel=TABLE,
-            help="Remove these characters, and white space, around every value. \\[default: white "
-            "space, in text files]",
-        ),
-    ] = None
+    null: NullOption = None
+    strip: StripOption = None
     min_count: Annotated[
         int,
         typer.Option(
@@ -171,42 +213,10 @@ class TableOptions:
             help="Column that says how many people a row stands for (whole numbers).",
         ),
     ] = None
-    no_header: Annotated[
-        bool,
-        typer.Option(
-            "--no-header",
-            rich_help_panel=TABLE,
-            help="The first line of the CSV is a record, not column names.",
-        ),
-    ] = False
-    names: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--names",
-            metavar="A,B,…",
-            rich_help_panel=TABLE,
-            help="Column names for a CSV without header.",
-        ),
-    ] = None
-    separator: Annotated[
-        str | None,
-        typer.Option(
-            "--separator",
-            "-s",
-            metavar="CHAR",
-            rich_help_panel=TABLE,
-            help="Field separator of the CSV: one character, or tab. \\[default: found out]",
-        ),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        typer.Option(
-            "--encoding",
-            metavar="NAME",
-            rich_help_panel=TABLE,
-            help="Text encoding of the CSV. \\[default: utf-8]",
-        ),
-    ] = None
+    no_header: NoHeaderOption = False
+    names: NamesOption = None
+    separator: SeparatorOption = None
+    encoding: EncodingOption = None
 
     def paths(self) -> tuple[list[Path], Path | None]:
         """Return the files of the table, and its domain file if any.
@@ -261,6 +271,36 @@ class TableOptions:
             return load(sources[0] if len(sources) == 1 else sources, **given)
 
         return read
+
+
+@dataclass(frozen=True)
+class FormatOptions:
+    """Which table, and how its files are written; the domain comes from elsewhere."""
+
+    tables: TablesArgument = None
+    example: ExampleOption = False
+    null: NullOption = None
+    strip: StripOption = None
+    no_header: NoHeaderOption = False
+    names: NamesOption = None
+    separator: SeparatorOption = None
+    encoding: EncodingOption = None
+
+    def paths(self) -> list[Path]:
+        """Return the files of the table; see `TableOptions.paths`."""
+        return TableOptions(tables=self.tables, example=self.example).paths()[0]
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of `seepage.tables.load` that were given."""
+        found: dict[str, Any] = {
+            "null_values": None if not self.null else ("", *self.null),
+            "strip": self.strip,
+            "header": False if self.no_header else None,
+            "names": _parse.names(self.names, "--names"),
+            "separator": _parse.separator(self.separator),
+            "encoding": self.encoding,
+        }
+        return {name: value for name, value in found.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,15 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from seepage.collect.adjusted import AdjustedEstimates
+from seepage.collect.collection import CollectionPlan
+from seepage.collect.estimates import Estimates
+from seepage.collect.marginals import Marginal
+from seepage.collect.projection import AdjustedMarginal
 from seepage.errors import InvalidInputError
 from seepage.plan.audit import AuditResult
 from seepage.plan.calibrate import CalibrationResult
+from seepage.plan.relating import RelationshipEstimates, RetentionTable
 from seepage.plan.totals import TotalLeakage
 
 if TYPE_CHECKING:
@@ -107,6 +113,86 @@ def _html_totals(result: TotalLeakage, **options: Any) -> str:
     from seepage.report.budget_pages import totals_page
 
     return totals_page(result, **options)
+
+
+@chart.register(CollectionPlan)
+def _chart_plan(plan: CollectionPlan, kind: str = "totals", **options: Any) -> alt.TopLevelMixin:
+    from seepage.report.collection_charts import plan_chart
+
+    return plan_chart(plan, kind, **options)
+
+
+@html.register(CollectionPlan)
+def _html_plan(plan: CollectionPlan, **options: Any) -> str:
+    from seepage.report.collection_pages import plan_page
+
+    return plan_page(plan, **options)
+
+
+@chart.register(Estimates)
+@chart.register(AdjustedEstimates)
+def _chart_estimates(
+    result: Estimates | AdjustedEstimates, kind: str = "tables", **options: Any
+) -> alt.TopLevelMixin:
+    from seepage.report.estimates_charts import estimates_chart
+
+    return estimates_chart(result, kind, **options)
+
+
+@chart.register(Marginal)
+@chart.register(AdjustedMarginal)
+def _chart_marginal(
+    result: Marginal | AdjustedMarginal, kind: str = "tables", **options: Any
+) -> alt.TopLevelMixin:
+    from seepage.report.estimates_charts import marginal_chart
+
+    return marginal_chart(result, kind, **options)
+
+
+@html.register(Estimates)
+@html.register(AdjustedEstimates)
+def _html_estimates(result: Estimates | AdjustedEstimates, **options: Any) -> str:
+    from seepage.report.estimates_pages import estimates_page
+
+    return estimates_page(result, **options)
+
+
+@html.register(Marginal)
+@html.register(AdjustedMarginal)
+def _html_marginal(result: Marginal | AdjustedMarginal, **options: Any) -> str:
+    from seepage.report.estimates_pages import marginal_page
+
+    return marginal_page(result, **options)
+
+
+@chart.register(RetentionTable)
+def _chart_retentions(result: RetentionTable, kind: str = "", **options: Any) -> alt.TopLevelMixin:
+    from seepage.report.relationships_charts import retention_chart
+
+    return retention_chart(result, kind, **options)
+
+
+@html.register(RetentionTable)
+def _html_retentions(result: RetentionTable, **options: Any) -> str:
+    from seepage.report.relationships_pages import retentions_page
+
+    return retentions_page(result, **options)
+
+
+@chart.register(RelationshipEstimates)
+def _chart_relationships(
+    result: RelationshipEstimates, kind: str = "intervals", **options: Any
+) -> alt.TopLevelMixin:
+    from seepage.report.relationships_charts import estimates_chart
+
+    return estimates_chart(result, kind, **options)
+
+
+@html.register(RelationshipEstimates)
+def _html_relationships(result: RelationshipEstimates, **options: Any) -> str:
+    from seepage.report.relationships_pages import estimates_page
+
+    return estimates_page(result, **options)
 
 
 def save_chart(chart: alt.TopLevelMixin, path: str | Path, *, scale: float = 2.0) -> None:

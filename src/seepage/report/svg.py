@@ -59,7 +59,7 @@ def budget_dots(rows: Sequence[BudgetRow], target: float) -> Markup:
     parts = [frame.grid()]
     if math.isfinite(target):
         parts.append(
-            _fill(
+            fill(
                 '<line class="target" x1="{x}" x2="{x}" y1="{a}" y2="{b}"/>'
                 '<text class="read" x="{x}" y="{c}" text-anchor="middle">target {t}</text>',
                 x=frame.at(target), a=TOP - 6, b=frame.bottom, c=TOP - 11, t=wording.nats(target),
@@ -72,7 +72,7 @@ def budget_dots(rows: Sequence[BudgetRow], target: float) -> Markup:
             f"equally; total {wording.nats(row.total)}"
         )
         parts.append(
-            _fill(
+            fill(
                 '<g><title>{told}</title>{name}<line class="span" x1="{own}" x2="{total}" '
                 'y1="{y}" y2="{y}"/><line class="total" x1="{total}" x2="{total}" y1="{low}" '
                 'y2="{high}"/><circle class="exact" cx="{own}" cy="{y}" r="4.5"/>'
@@ -95,7 +95,7 @@ def total_bars(result: TotalLeakage) -> Markup:
         own = min(result.budgets[name], total)
         start, middle, end = frame.at(0.0), frame.at(own), frame.at(total)
         parts.append(
-            _fill(
+            fill(
                 "<g><title>{told}</title>{name}"
                 '<rect class="own" x="{start}" y="{top}" width="{own}" height="{h}"/>'
                 '<rect class="others" x="{middle}" y="{top}" width="{rest}" height="{h}"/>'
@@ -109,7 +109,7 @@ def total_bars(result: TotalLeakage) -> Markup:
     return frame.around_parts(parts)
 
 
-def _fill(template: str, **values: Any) -> Markup:
+def fill(template: str, **values: Any) -> Markup:
     """Fill a template of ours; texts are escaped, Markup is not."""
     from markupsafe import Markup
 
@@ -121,7 +121,7 @@ def _fill(template: str, **values: Any) -> Markup:
 
 
 def _name(name: str, y: float) -> Markup:
-    return _fill(
+    return fill(
         '<text class="name" x="{x}" y="{y}" text-anchor="end">{name}</text>',
         x=LABELS - 12,
         y=y + 4,
@@ -130,7 +130,7 @@ def _name(name: str, y: float) -> Markup:
 
 
 def _mark(x: float, y: float, text: str) -> Markup:
-    return _fill('<text x="{x}" y="{y}">{text}</text>', x=round(x + 9, 1), y=y + 4, text=text)
+    return fill('<text x="{x}" y="{y}">{text}</text>', x=round(x + 9, 1), y=y + 4, text=text)
 
 
 @dataclass(frozen=True)
@@ -163,14 +163,14 @@ class _Frame:
         from markupsafe import Markup
 
         lines = [
-            _fill(
+            fill(
                 '<line class="gridline" x1="{x}" x2="{x}" y1="{a}" y2="{b}"/>'
                 '<text x="{x}" y="{c}" text-anchor="middle">{t}</text>',
                 x=self.at(tick), a=TOP, b=self.bottom, c=self.bottom + 17, t=f"{tick:g}",
             )
             for tick in ticks(self.largest)
         ]  # fmt: skip
-        unit = _fill(
+        unit = fill(
             '<text x="{x}" y="{y}" text-anchor="end">nats</text>', x=WIDTH, y=self.bottom + 17
         )
         return Markup("").join([*lines, unit])
@@ -178,7 +178,7 @@ class _Frame:
     def around_parts(self, parts: Iterable[Markup]) -> Markup:
         from markupsafe import Markup
 
-        return _fill(
+        return fill(
             '<svg class="chart" viewBox="0 0 {w} {h}" role="img" aria-labelledby="chart-title" '
             'aria-describedby="chart-note">{parts}</svg>',
             w=WIDTH,

@@ -1,0 +1,253 @@
+"""Figure 10 of the Dependency Triad paper: error of k-way tables under four ways to collect.
+
+    python reproduce/figure10.py --out out
+
+Nine attributes of Adult, and nine of the 2019 American Community Survey in place of the paper's
+file, which is not at hand. At each ε four collections are simulated:
+
+- equal split: every attribute with ε/9 (SPL);
+- random view: each person reports k attributes, drawn at random, jointly with the whole ε (RS);
+- calibrated, pairwise: budgets whose pairwise total is at most ε (the paper's sum, no bound);
+- calibrated, tree: budgets whose total is at most ε if the data follow a dependency tree.
+
+Every table of k attributes is estimated from the reports, without bias, and projected to the
+probability simplex; the error is the total variation distance to the table of the records, averaged
+over all tables. Writes figure10.png, figure10.csv, figure10.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+import seepage as sp
+from common import NO_DATA, arguments, data_file, markdown, write_csv, write_picture, write_text
+from seepage.collect.collection import CollectionPlan
+from seepage.collect.designs import independent, sampled_views, split
+from seepage.collect.estimates import Estimates
+from seepage.collect.projection import project_to_simplex
+from seepage.plan.totals import prepare
+from seepage.report import palette
+from seepage.tables import load
+
+EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
+ORDERS = (2, 3, 4)
+RUNS, SEED = 2, 10
+SPLIT, VIEW, PAIRWISE, TREE = (
+    "equal split",
+    "random view",
+    "calibrated, pairwise",
+    "calibrated, tree",
+)
+COLOURS = {
+    SPLIT: palette.MUTED,
+    VIEW: palette.OWN,
+    PAIRWISE: palette.TRIAD,
+    TREE: palette.EXACT,
+}
+ADULT = [
+    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation",
+    "relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week",
+    "native-country", "income",
+]  # fmt: skip
+CHOSEN = [
+    "age", "workclass", "education-num", "marital-status", "occupation", "relationship", "race",
+    "sex", "income",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class People:
+    name: str
+    domain: sp.Domain
+    codes: np.ndarray
+
+
+def adult(folder: Path) -> People:
+    table = load(
+        [folder / "adult.data", folder / "adult.test"],
+        header=False,
+        names=ADULT,
+        columns=CHOSEN,
+        null_values=("?",),
+        missing="drop",
+        strip=".",
+        bins={"age": [17, 25, 35, 45, 55, 65, 91], "education-num": [1, 9, 10, 11, 13, 14, 17]},
+    )
+    return People("Adult", table.domain, np.asarray(table.codes))
+
+
+def survey(path: Path) -> People:
+    """Adults in housing units, with nine attributes close to those the paper names."""
+    import polars as pl
+
+    frame = pl.read_csv(path, infer_schema=False).filter(
+        (pl.col("AGEP").cast(pl.Int64) >= 18) & (pl.col("HOUSING_TYPE") == "1")
+    )
+
+    def number(name: str) -> pl.Expr:
+        return pl.when(pl.col(name) != "N").then(pl.col(name)).cast(pl.Float64)
+
+    def cut(value: pl.Expr, *edges: float) -> pl.Expr:
+        """Position among the edges; what is not there comes last."""
+        position = sum((value >= edge).cast(pl.Int64) for edge in edges)
+        return position.fill_null(len(edges) + 1)
+
+    columns = {
+        "age": cut(number("AGEP"), 30, 45, 65),
+        "sex": cut(number("SEX"), 2),
+        "marital": cut(number("MSP"), 3, 4, 6),
+        "race": cut(number("RAC1P"), 2, 3),
+        "hispanic": cut(number("HISP"), 1),
+        "poverty": cut(number("POVPIP"), 100, 200),
+        "children": cut(number("NOC"), 1),
+        "tenure": cut(number("OWN_RENT"), 2),
+        "education": cut(number("EDU"), 5, 7, 9),
+    }
+    coded = frame.select(**columns)
+    codes, attributes = [], []
+    for name in columns:
+        values, code = np.unique(coded[name].to_numpy(), return_inverse=True)
+        codes.append(code)
+        attributes.append(sp.Attribute(name, tuple(values.tolist())))
+    return People("ACS", sp.Domain(tuple(attributes)), np.column_stack(codes))
+
+
+def plans(people: People, epsilon: float, k: int) -> dict[str, CollectionPlan]:
+    model = prepare(sp.PairCounts.from_codes(people.domain, people.codes))
+    found = {
+        SPLIT: split(people.domain, epsilon),
+        VIEW: sampled_views(people.domain, epsilon, k),
+    }
+    for name, method in ((PAIRWISE, "pairwise"), (TREE, "tree")):
+        budgets = sp.calibrate(model, epsilon, method=method, objective="kway", k=k).budgets
+        found[name] = independent(people.domain, budgets)
+    return found
+
+
+def truth(people: People, names: tuple[str, ...]) -> np.ndarray:
+    positions = [people.domain.position(name) for name in names]
+    shape = [people.domain.shape[i] for i in positions]
+    cells = np.ravel_multi_index([people.codes[:, i] for i in positions], shape)
+    return np.bincount(cells, minlength=math.prod(shape)) / len(people.codes)
+
+
+def errors(people: People, k: int, options: argparse.Namespace) -> list[dict[str, object]]:
+    exact = {names: truth(people, names) for names in combinations(people.domain.names, k)}
+    rows = []
+    for epsilon in options.epsilons:
+        for name, plan in plans(people, epsilon, k).items():
+            distances = []
+            for run in range(options.runs):
+                reports = plan.randomize_codes(people.codes, rng=SEED + run)
+                estimates = Estimates.of(plan, k).add(reports)
+                for table in estimates.tables:
+                    fitted = project_to_simplex(table.values.ravel())
+                    distances.append(np.abs(fitted - exact[table.names]).sum() / 2)
+            rows.append(
+                {
+                    "data": people.name,
+                    "k": k,
+                    "epsilon": epsilon,
+                    "collection": name,
+                    "error": float(np.mean(distances)),
+                    "record_epsilon": plan.epsilon,
+                }
+            )
+    return rows
+
+
+def report(rows: list[dict[str, object]]) -> str:
+    parts = ["# Figure 10: average total variation distance of k-way tables\n"]
+    for data in dict.fromkeys(row["data"] for row in rows):
+        for k in ORDERS:
+            chosen = [row for row in rows if row["data"] == data and row["k"] == k]
+            if not chosen:
+                continue
+            epsilons = list(dict.fromkeys(row["epsilon"] for row in chosen))
+            lines = []
+            for name in COLOURS:
+                mine = {row["epsilon"]: row for row in chosen if row["collection"] == name}
+                lines.append([name, *(f"{mine[e]['error']:.3f}" for e in epsilons)])
+            best = []
+            for e in epsilons:
+                at = [row for row in chosen if row["epsilon"] == e]
+                best.append(min(at, key=lambda row: row["error"])["collection"])
+            lines.append(["**smallest**", *best])
+            head = [f"{data}, k = {k}: ε", *(f"{e:g}" for e in epsilons)]
+            parts.append(markdown(head, lines))
+    parts.append(
+        markdown(
+            ["ε of a whole record (the sum of its budgets)", "of", "at ε", "is"],
+            [
+                [row["data"] + f", k = {row['k']}", row["collection"], f"{row['epsilon']:g}",
+                 f"{row['record_epsilon']:.2f}"]
+                for row in rows
+                if row["collection"] in (PAIRWISE, TREE) and row["epsilon"] in (1.0, 4.0)
+            ],
+        )
+    )  # fmt: skip
+    return "\n".join(parts)
+
+
+def draw(rows: list[dict[str, object]]) -> object:
+    import altair as alt
+    import polars as pl
+
+    columns = []
+    for data in dict.fromkeys(row["data"] for row in rows):
+        panels = []
+        for k in dict.fromkeys(row["k"] for row in rows):
+            frame = pl.DataFrame([r for r in rows if r["data"] == data and r["k"] == k])
+            panels.append(
+                alt.Chart(frame, title=f"{data}, {k} attributes", width=230, height=190)
+                .mark_line(point=True)
+                .encode(
+                    x=alt.X("epsilon:Q", title="ε"),
+                    y=alt.Y(
+                        "error:Q", title="total variation distance", scale=alt.Scale(domain=[0, 1])
+                    ),
+                    color=alt.Color(
+                        "collection:N",
+                        sort=None,
+                        scale=alt.Scale(domain=list(COLOURS), range=list(COLOURS.values())),
+                        legend=alt.Legend(orient="top"),
+                    ),
+                )
+            )
+        columns.append(alt.hconcat(*panels))
+    return alt.vconcat(*columns)
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--epsilons", type=float, nargs="*", default=list(EPSILONS))
+    parser.add_argument("--orders", type=int, nargs="*", default=list(ORDERS))
+    parser.add_argument("--runs", type=int, default=RUNS)
+    options = parser.parse_args()
+    people = []
+    for file, read in (("adult/adult.data", adult), ("acs/national2019.csv", survey)):
+        path = data_file(options.data, file)
+        if path is None:
+            print(NO_DATA.format(what="Part of Figure 10", file=file))
+        else:
+            people.append(read(path.parent if read is adult else path))
+    if not people:
+        return
+    rows = [row for group in people for k in options.orders for row in errors(group, k, options)]
+    rounded = [
+        row | {"error": f"{row['error']:.6f}", "record_epsilon": f"{row['record_epsilon']:.6f}"}
+        for row in rows
+    ]
+    write_csv(options.out / "figure10.csv", rounded)
+    write_text(options.out / "figure10.md", report(rows))
+    write_picture(draw(rows), options.out / "figure10.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""``seepage randomize``: a table to reports under a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from seepage.cli import _output
+from seepage.cli._options import OUTPUT, FormatOptions, RunOptions, expand
+from seepage.cli._run import EXIT_CODES, Work, guard, say
+from seepage.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from seepage.collect.collection import CollectedReports
+    from seepage.results import Result
+
+HELP = (
+    "Randomise a table under a plan.\n\n"
+    "Categories come from the plan, never from the table: a value, or an empty field, that is not "
+    "in the domain is an error and nothing is written. Randomness comes from the operating system "
+    "unless --seed asks for a simulation."
+)
+EPILOG = (
+    "[bold]seepage plan --example --epsilon 0.5 --out plan.json[/bold]\n\n"
+    "[bold]seepage randomize --example --plan plan.json --out reports.parquet[/bold]\n\n"
+    f"Exit codes: 0 done, {EXIT_CODES}."
+)
+PANEL = "Randomisation"
+
+
+@expand
+def randomize(
+    *,
+    table: FormatOptions,
+    plan: Annotated[
+        Path,
+        typer.Option(
+            "--plan",
+            "-p",
+            metavar="FILE.json",
+            rich_help_panel=PANEL,
+            help="The plan that seepage plan --out wrote.",
+        ),
+    ],
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed",
+            metavar="N",
+            rich_help_panel=PANEL,
+            help="Repeatable randomness, for simulations only; the output says so.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Write the reports: .parquet, .csv or .arrow.",
+        ),
+    ],
+    run: RunOptions,
+) -> None:
+    """Randomise a table under a plan."""
+    with guard(debug=run.debug):
+        if seed is not None and seed < 0:
+            msg = f"expected --seed to be 0 or more, got {seed}"
+            raise InvalidInputError(msg)
+        target = _target(out)
+        _output.check([target], [*table.paths(), plan])
+        options = table.options()
+        paths = table.paths()
+        with Work(quiet=run.quiet) as work:
+            work.stage("Randomising")
+            reports = _run(paths, plan, seed, options)
+            work.stage("Writing")
+            _output.write([_output.Output("--out", target.path, _content(reports, out))], _NOTHING)
+        if seed is not None:
+            say("simulation, not a release: the randomness was seeded")
+        if not run.quiet:
+            _tell(reports)
+            say(f"wrote {out}")
+
+
+_NOTHING: Any = None
+"""Reports are no result that others could render."""
+
+
+def _target(out: Path) -> _output.Output:
+    from seepage.plan.reports_io import ending_of
+
+    path = _output.target(out)
+    if path is None:
+        msg = f"expected --out to name a file, got {str(out)!r}"
+        raise InvalidInputError(msg)
+    ending_of(path)
+    return _output.Output("--out", path, _output.as_json)
+
+
+def _content(reports: CollectedReports, out: Path) -> _output.Render:
+    def render(_: Result) -> bytes:
+        from seepage.plan.reports_io import ending_of, report_bytes
+
+        return report_bytes(reports, ending_of(out))
+
+    return render
+
+
+def _run(
+    paths: list[Path], plan: Path, seed: int | None, options: dict[str, Any]
+) -> CollectedReports:
+    from seepage.plan.collecting import as_plan, randomize
+
+    chosen = as_plan(plan)
+    return randomize(paths[0] if len(paths) == 1 else paths, chosen, rng=seed, **options)
+
+
+def _tell(reports: CollectedReports) -> None:
+    from seepage.plan.collecting import domain_was_read
+
+    plan = reports.plan
+    if domain_was_read(plan):
+        say(
+            "warning: the categories of this plan were read from data; declare a domain for a "
+            "release"
+        )
+    records = "1 record" if reports.size == 1 else f"{reports.size:,} records"
+    typer.echo(
+        f"{records} randomised under the plan {plan.fingerprint[:16]}; ε of a record is "
+        f"{plan.epsilon:.4g}."
+    )

@@ -1,0 +1,1 @@
+"""Randomised collection of several attributes: mechanisms, designs, estimates, relationships."""

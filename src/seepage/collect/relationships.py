@@ -1,0 +1,428 @@
+"""Relationships from randomised reports: attenuation undone, with standard errors.
+
+Each report is replaced by a number whose expectation, given the true record, is the score that was
+asked for. Reports of different units are independent given the record, so products of such numbers
+are unbiased for products of scores; everything else is a smooth function of their means. Squares
+need their own numbers: the variance of a single attribute is not attenuated by λ².
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from seepage._numeric import FloatArray, as_float_array
+from seepage.collect import _influence
+from seepage.collect._influence import Term
+from seepage.collect.attenuation import named
+from seepage.collect.collection import CollectedReports
+from seepage.collect.mechanism import Mechanism, Reports, TableMechanism
+from seepage.collect.scores import all_scores
+from seepage.domain import Domain, Label
+from seepage.errors import InvalidInputError
+
+CHUNK = 100_000
+"""Records whose features are held at once."""
+
+KEPT_CELLS = 1_000_000
+"""Up to so many kinds of records are counted rather than kept one by one."""
+
+VARIANCE = "A corrected variance is not positive: too few records for this budget."
+CELL = "A corrected frequency is not positive: too few records for this budget."
+SINGULAR = "The corrected covariances are not positive definite: too few records for this budget."
+BEYOND = "The corrected correlation lies outside [-1, 1], by chance."
+NO_UNCORRECTED = "The reports are no categories: there is no uncorrected value."
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A relationship, corrected and not.
+
+    Attributes
+    ----------
+    kind : str
+        "moment", "covariance", "variance", "correlation", "log odds ratio" or "slope".
+    names : tuple of str
+        Attributes; for a slope the outcome, then the predictor.
+    estimate, standard_error, lower, upper : float or None
+        Corrected value, its standard error and limits at `confidence` (normal); None where it
+        cannot be computed from these reports, as `note` says.
+    uncorrected, uncorrected_error : float or None
+        The same quantity of the reports as they are.
+    mse_corrected, mse_uncorrected : float or None
+        Estimated mean squared errors: the squared standard error, plus for the uncorrected value
+        its estimated squared bias (that of the difference, less its sampling variance).
+    better : {"corrected", "uncorrected", ""}
+        Which has the smaller estimated mean squared error; empty when neither exists.
+    confidence : float
+    size : int
+        Records used.
+    note : str
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    estimate: float | None
+    standard_error: float | None
+    lower: float | None
+    upper: float | None
+    uncorrected: float | None
+    uncorrected_error: float | None
+    mse_corrected: float | None
+    mse_uncorrected: float | None
+    better: str
+    confidence: float
+    size: int
+    note: str = ""
+
+    @property
+    def chosen(self) -> float | None:
+        """The value with the smaller estimated mean squared error."""
+        return self.uncorrected if self.better == "uncorrected" else self.estimate
+
+
+@dataclass(frozen=True, eq=False)
+class ReportedRelationships:
+    """Estimates of relationships from the reports of a collection.
+
+    Parameters
+    ----------
+    reports : CollectedReports
+        Of a plan with design "independent", or "views" for relationships inside a view.
+    scores : mapping of str to array of float, optional
+        One finite number for each category. By default numbers stand for themselves, intervals for
+        their middles, other categories for their positions; see `assumptions`.
+    confidence : float, default 0.95
+        Of the limits, in (0, 1), for each estimate by itself.
+
+    Raises
+    ------
+    InvalidInputError
+        If a parameter is outside its range, or the design does not report attributes together.
+    DomainError
+        If a name is unknown.
+    """
+
+    reports: CollectedReports
+    scores: Mapping[str, ArrayLike] | None = None
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.reports, CollectedReports):
+            msg = f"expected the reports of a collection, got {self.reports!r}"
+            raise InvalidInputError(msg)
+        level = as_float_array(self.confidence, "confidence")
+        if level.ndim or not 0 < level < 1:
+            msg = f"expected confidence between 0 and 1, got {self.confidence!r}"
+            raise InvalidInputError(msg)
+        if self.reports.plan.design == "fake":
+            msg = (
+                "expected a design that reports attributes together, got 'fake': one attribute of "
+                "each record is true, so its reports hold no relationship"
+            )
+            raise InvalidInputError(msg)
+        self._scored  # noqa: B018 - a bad score is refused here, not at the first estimate
+
+    @property
+    def domain(self) -> Domain:
+        """Attributes and categories."""
+        return self.reports.plan.domain
+
+    @cached_property
+    def _scored(self) -> tuple[dict[str, FloatArray], list[str]]:
+        return all_scores(self.domain, self.scores, self.domain.names)
+
+    def assumptions(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Sentences on the scores of attributes that were not given."""
+        given = set(self.scores or {})
+        wanted = [name for name in self.domain.names if name in names and name not in given]
+        return tuple(all_scores(self.domain, None, wanted)[1])
+
+    def moment(self, names: Sequence[str]) -> Estimate:
+        """Central cross-moment ``E Π (Z_m − E Z_m)`` of distinct attributes, two or more.
+
+        Unbiased for two attributes; from three on the bias is of order 1/n.
+        """
+        chosen = self._names(names, 2)
+        kind = "covariance" if len(chosen) == 2 else "moment"
+        return self._estimate(kind, chosen, lambda sample: sample.moment(chosen))
+
+    def variance(self, name: str) -> Estimate:
+        """Variance of one attribute; the randomisation's own variance is taken off."""
+        (chosen,) = self._names([name], 1)
+        return self._estimate(
+            "variance", (chosen,), lambda sample: sample.second(chosen, chosen), VARIANCE
+        )
+
+    def covariance(self, first: str, second: str) -> Estimate:
+        """Covariance of two attributes, unbiased."""
+        return self.moment([first, second])
+
+    def correlation(self, first: str, second: str) -> Estimate:
+        """Pearson correlation; covariance and both variances are corrected."""
+        a, b = self._names([first, second], 2)
+        found = self._estimate(
+            "correlation",
+            (a, b),
+            lambda sample: _influence.correlation(
+                sample.moment((a, b)), sample.second(a, a), sample.second(b, b)
+            ),
+            VARIANCE,
+        )
+        if found.estimate is None or abs(found.estimate) <= 1:
+            return found
+        return _noted(found, BEYOND)
+
+    def log_odds_ratio(
+        self,
+        first: str,
+        second: str,
+        first_categories: Sequence[Label] | None = None,
+        second_categories: Sequence[Label] | None = None,
+    ) -> Estimate:
+        """Log odds ratio of two categories of each of two attributes.
+
+        ``ln [p(a, b) p(a', b') / (p(a, b') p(a', b))]``.
+
+        Parameters
+        ----------
+        first, second : str
+        first_categories, second_categories : pair of labels, optional
+            (a, a') and (b, b'); the first two categories by default.
+        """
+        a, b = self._names([first, second], 2)
+        rows = self._pair(a, first_categories)
+        columns = self._pair(b, second_categories)
+
+        def term(sample: _Sample) -> Term | None:
+            cells = [sample.mean({a: row, b: column}) for row in rows for column in columns]
+            return _influence.log_odds_ratio(cells)
+
+        return self._estimate("log odds ratio", (a, b), term, CELL)
+
+    def regression(self, outcome: str, predictors: Sequence[str]) -> tuple[Estimate, ...]:
+        """Least-squares slopes of an outcome on several predictors, with an intercept."""
+        names = self._names([outcome, *_listed(predictors)], 2)
+        target, others = names[0], names[1:]
+        found = []
+        for i, predictor in enumerate(others):
+
+            def term(sample: _Sample, i: int = i) -> Term | None:
+                within = [[sample.second(p, q) for q in others] for p in others]
+                across = [sample.second(target, p) for p in others]
+                solved = _influence.slopes(within, across)
+                return None if solved is None else solved[i]
+
+            found.append(self._estimate("slope", (target, predictor), term, SINGULAR, names))
+        return tuple(found)
+
+    def _names(self, names: Sequence[str], least: int) -> tuple[str, ...]:
+        found = tuple(_listed(names))
+        for name in found:
+            self.domain.position(name)
+        if len(found) < least or len(set(found)) < len(found):
+            msg = f"expected {least} or more distinct attributes, got {found!r}"
+            raise InvalidInputError(msg)
+        return found
+
+    def _pair(self, name: str, labels: Sequence[Label] | None) -> list[FloatArray]:
+        attribute = self.domain[name]
+        if labels is None:
+            labels = attribute.categories[:2]
+        if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != 2:
+            msg = f"expected two categories of column {name!r}, got {labels!r}"
+            raise InvalidInputError(msg)
+        at = [attribute.index(label) for label in labels]
+        if at[0] == at[1]:
+            msg = f"expected two different categories of column {name!r}, got {labels!r}"
+            raise InvalidInputError(msg)
+        return [np.eye(attribute.size)[i] for i in at]
+
+    def _estimate(
+        self,
+        kind: str,
+        names: tuple[str, ...],
+        compute: Any,
+        failure: str = "",
+        involved: tuple[str, ...] | None = None,
+    ) -> Estimate:
+        sample = _Sample.of(self.reports, involved or names, self._scored[0])
+        corrected: Term | None = compute(sample)
+        plain = sample.uncorrected()
+        naive: Term | None = None if plain is None else compute(plain)
+        note = ("" if plain is not None else NO_UNCORRECTED) if corrected is not None else failure
+        counts, n = sample.counts, int(sample.counts.sum())
+        value = error = low = high = raw = raw_error = mse = raw_mse = None
+        if corrected is not None:
+            value, error = corrected.value, _influence.standard_error(corrected, counts)
+            z = NormalDist().inv_cdf(0.5 + self.confidence / 2)
+            low, high, mse = value - z * error, value + z * error, error**2
+        if naive is not None:
+            raw, raw_error = naive.value, _influence.standard_error(naive, counts)
+            if corrected is not None:
+                gap = naive.minus(corrected)
+                spread = _influence.standard_error(gap, counts)
+                raw_mse = raw_error**2 + max(0.0, gap.value**2 - spread**2)
+        if mse is not None and raw_mse is not None:
+            better = "corrected" if mse <= raw_mse else "uncorrected"
+        else:
+            better = "corrected" if mse is not None else "uncorrected" if raw is not None else ""
+        return Estimate(
+            kind, names, value, error, low, high, raw, raw_error, mse, raw_mse, better,
+            float(self.confidence), n, note,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Reports of one unit, and which records of the sample they belong to."""
+
+    names: tuple[str, ...]
+    mechanism: Mechanism
+    values: Reports
+
+    def scores(self, wanted: FloatArray) -> FloatArray:
+        """Number of each report whose expectation given x is ``wanted[x]``."""
+        per_feature = self.mechanism.unbias @ wanted
+        if isinstance(self.mechanism, TableMechanism):
+            return np.asarray(per_feature[self.values])
+        pieces = [
+            self.mechanism.featurize(self.values[i : i + CHUNK]) @ per_feature
+            for i in range(0, len(self.values), CHUNK)
+        ]
+        return np.concatenate(pieces) if pieces else np.zeros(0)
+
+    @property
+    def is_category(self) -> bool:
+        """Whether a report is a category of the attribute itself."""
+        mechanism = self.mechanism
+        return isinstance(mechanism, TableMechanism) and mechanism.features == mechanism.k
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Records that report all attributes wanted, equal ones counted."""
+
+    groups: tuple[tuple[_Part, ...], ...]
+    counts: FloatArray
+    sizes: Mapping[str, int]
+    scored: Mapping[str, FloatArray]
+    raw: bool = False
+
+    @classmethod
+    def of(
+        cls, reports: CollectedReports, names: tuple[str, ...], scored: Mapping[str, FloatArray]
+    ) -> _Sample:
+        plan, wanted = reports.plan, set(names)
+        units = list(zip(plan.units, reports.values, strict=True))
+        if plan.design == "views":
+            whole = [[item] for item in units if wanted <= set(item[0].names)]
+            if not any(len(values) for [(_, values)] in whole):
+                msg = f"expected a view that holds {named(names)} together, got none with reports"
+                raise InvalidInputError(msg)
+        else:
+            whole = [[item for item in units if wanted & set(item[0].names)]]
+        groups, counts = [], []
+        for group in whole:
+            parts = [_Part(u.names, u.mechanism, u.mechanism.check_reports(v)) for u, v in group]
+            counted, often = _counted(parts)
+            groups.append(counted)
+            counts.append(often)
+        every = np.concatenate(counts)
+        if every.sum() < 2:
+            msg = f"expected at least two records that report {named(names)}, got {every.sum():g}"
+            raise InvalidInputError(msg)
+        sizes = {item.name: item.size for item in plan.domain}
+        return cls(tuple(groups), every, sizes, scored)
+
+    def uncorrected(self) -> _Sample | None:
+        """The same records with reports taken as they are; None when they are no categories."""
+        if not all(part.is_category for group in self.groups for part in group):
+            return None
+        return _Sample(self.groups, self.counts, self.sizes, self.scored, True)
+
+    def product(self, functions: Mapping[str, FloatArray]) -> FloatArray:
+        """Number of each kind of record whose expectation is ``Π functions[m][x_m]``."""
+        return np.concatenate([self._group(group, functions) for group in self.groups])
+
+    def _group(self, group: tuple[_Part, ...], functions: Mapping[str, FloatArray]) -> FloatArray:
+        result = np.ones(1)
+        for part in group:
+            joint = np.ones(1)
+            for name in part.names:
+                own = functions.get(name, np.ones(self.sizes[name]))
+                joint = np.multiply.outer(joint, own).reshape(-1)
+            if not set(part.names) & set(functions):
+                continue
+            result = result * (joint[part.values] if self.raw else part.scores(joint))
+        return np.broadcast_to(result, (len(group[0].values),))
+
+    def mean(self, functions: Mapping[str, FloatArray]) -> Term:
+        """Mean of a product of functions of distinct attributes."""
+        return _influence.weighted_mean(self.product(functions), self.counts)
+
+    def moment(self, names: tuple[str, ...]) -> Term:
+        """Central cross-moment of distinct attributes."""
+        if len(names) == 2:
+            return self.second(*names)
+        means = {name: self.mean({name: self.scored[name]}) for name in names}
+        centred = {name: self.scored[name] - means[name].value for name in names}
+        term = self.mean(centred)
+        for name in names:
+            rest = {other: centred[other] for other in names if other != name}
+            pull = self.mean(rest).value
+            term = Term(term.value, term.influence - pull * means[name].influence)
+        return term
+
+    def second(self, first: str, second: str) -> Term:
+        """Covariance of two attributes, or variance of one; unbiased.
+
+        The product of two estimated means has their covariance as its bias, which is taken off.
+        """
+        f, g = self.scored[first], self.scored[second]
+        mean = self.mean({first: f})
+        other = mean if second == first else self.mean({second: g})
+        f, g = f - mean.value, g - other.value
+        term = self.mean({first: f * f} if second == first else {first: f, second: g})
+        n = float(self.counts.sum())
+        bias = float((mean.influence * other.influence) @ self.counts) / (n * (n - 1))
+        return Term(term.value + bias, term.influence)
+
+
+def _counted(parts: list[_Part]) -> tuple[tuple[_Part, ...], FloatArray]:
+    """Count equal records when there are few kinds of them."""
+    n = len(parts[0].values)
+    cells = math.prod(
+        part.mechanism.features if isinstance(part.mechanism, TableMechanism) else KEPT_CELLS + 1
+        for part in parts
+    )
+    if cells > KEPT_CELLS or n <= 1:
+        return tuple(parts), np.ones(n)
+    shape = [part.mechanism.features for part in parts]
+    codes = np.ravel_multi_index([np.asarray(part.values) for part in parts], shape)
+    counts = np.bincount(codes, minlength=cells)
+    found = np.flatnonzero(counts)
+    columns = np.unravel_index(found, shape)
+    kept = [
+        _Part(part.names, part.mechanism, column)
+        for part, column in zip(parts, columns, strict=True)
+    ]
+    return tuple(kept), counts[found].astype(np.float64)
+
+
+def _listed(names: Any) -> list[Any]:
+    if isinstance(names, (str, bytes, Mapping)) or not isinstance(names, Sequence):
+        msg = f"expected a list of column names, got {names!r}"
+        raise InvalidInputError(msg)
+    return list(names)
+
+
+def _noted(estimate: Estimate, note: str) -> Estimate:
+    return replace(estimate, note=f"{estimate.note} {note}".strip())

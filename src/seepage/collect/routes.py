@@ -1,0 +1,296 @@
+"""How the reports of a plan lead to the table of a set of attributes.
+
+A *route* is one way to a table: the units whose reports enter, and for each of them a linear map
+from the features of its report to the categories wanted. Independent reports give one route to
+every table, sampled views give one for each view that contains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from seepage._numeric import FloatArray, IntArray
+from seepage.collect._supports import SupportMechanism
+from seepage.collect.collection import CollectionPlan
+from seepage.collect.mechanism import Mechanism, Reports, TableMechanism
+from seepage.errors import InvalidInputError
+
+AttributeSet = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AxisKey:
+    """One axis of a table of sums.
+
+    Parameters
+    ----------
+    unit : int
+        Position of the unit in the plan.
+    squared : tuple of str
+        Usually empty. The attributes wanted of a joint unit whose reports are no categories: the
+        squares of their scores are no linear function of the features, so they are summed too.
+    """
+
+    unit: int
+    squared: tuple[str, ...] = ()
+
+
+SumKey = tuple[AxisKey, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """From the features of one unit's report to the categories of the attributes kept.
+
+    Parameters
+    ----------
+    key : AxisKey
+    kept : tuple of str
+        Attributes of the unit that are wanted, in the unit's order.
+    size : int
+        Number F of features summed.
+    first : array of float, shape (F, K)
+        ``features @ first`` is an unbiased estimate of the indicators of the K categories kept.
+    second : array of float, shape (F, K)
+        ``features @ second`` is its square.
+    third : array of float, shape (F, K), or None
+        ``features @ third`` is its third power; None where that is no linear function.
+    conditional : array of float, shape (k, K), or None
+        Expected square given each category of the unit; None where it is not known.
+    moments : array of float, shape (k, F)
+        Expected features given each category of the unit; meaningless where `conditional` is None.
+    member : array of int, shape (k,)
+        Which category kept each category of the unit belongs to.
+    """
+
+    key: AxisKey
+    kept: tuple[str, ...]
+    size: int
+    first: FloatArray
+    second: FloatArray
+    third: FloatArray | None
+    conditional: FloatArray | None
+    moments: FloatArray
+    member: IntArray
+
+
+@dataclass(frozen=True)
+class Route:
+    """One way to a table: which units, and which of their attributes.
+
+    Parameters
+    ----------
+    units : tuple of int
+    kept : tuple of tuple of str
+        For each unit.
+    """
+
+    units: tuple[int, ...]
+    kept: tuple[tuple[str, ...], ...]
+
+    @property
+    def names(self) -> AttributeSet:
+        """The attributes in the order of the axes."""
+        return tuple(name for names in self.kept for name in names)
+
+
+def routes(plan: CollectionPlan, names: AttributeSet) -> tuple[Route, ...]:
+    """Return every way to the table of `names`.
+
+    Raises
+    ------
+    InvalidInputError
+        If the reports carry no information on the table.
+    """
+    wanted = set(names)
+    if plan.design == "views":
+        found = tuple(
+            Route((i,), (tuple(n for n in unit.names if n in wanted),))
+            for i, unit in enumerate(plan.units)
+            if wanted <= set(unit.names)
+        )
+        if not found:
+            largest = max(len(unit.names) for unit in plan.units)
+            msg = (
+                f"expected attributes that one view reports together, got {_listed(names)}: no "
+                f"view contains them (the largest has {largest}). Estimate smaller tables; their "
+                f"product holds only if the attributes are independent"
+            )
+            raise InvalidInputError(msg)
+        return found
+    parts = [
+        (i, tuple(n for n in unit.names if n in wanted))
+        for i, unit in enumerate(plan.units)
+        if wanted & set(unit.names)
+    ]
+    if plan.design == "fake" and len(parts) > 1:
+        msg = (
+            f"expected one attribute, got {_listed(names)}: with fake data each record reports "
+            f"one true attribute and it is not known which, so that reports carry (nearly) no "
+            f"information on pairs. Estimate one-way tables, or collect by another design"
+        )
+        raise InvalidInputError(msg)
+    return (Route(tuple(i for i, _ in parts), tuple(kept for _, kept in parts)),)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def axis_key(plan: CollectionPlan, unit: int, kept: tuple[str, ...]) -> AxisKey:
+    """Return the key of an axis, without computing its maps."""
+    one = plan.units[unit]
+    plain = isinstance(one.mechanism, TableMechanism) or kept == one.names
+    return AxisKey(unit, () if plain else kept)
+
+
+def sum_key(plan: CollectionPlan, route: Route) -> SumKey:
+    """Return the key of the sums that a route needs."""
+    return tuple(axis_key(plan, u, kept) for u, kept in zip(route.units, route.kept, strict=True))
+
+
+def axis_size(plan: CollectionPlan, key: AxisKey) -> int:
+    """Return how many numbers one report contributes along an axis."""
+    extra = int(np.prod(plan.domain.project(key.squared).shape)) if key.squared else 0
+    return plan.units[key.unit].mechanism.features + extra
+
+
+def axis_features(plan: CollectionPlan, key: AxisKey, reports: Reports) -> FloatArray:
+    """Return what each report contributes along an axis, shape (n, F)."""
+    features = plan.units[key.unit].mechanism.featurize(reports)
+    if not key.squared:
+        return features
+    scores = features @ _wanted_map(plan, key.unit, key.squared)
+    return np.hstack([features, scores**2])
+
+
+def membership(plan: CollectionPlan, unit: int, kept: tuple[str, ...]) -> IntArray:
+    """Return the category of the attributes `kept` that each category of a unit belongs to."""
+    names = plan.units[unit].names
+    shape = plan.domain.project(names).shape
+    codes = np.unravel_index(np.arange(int(np.prod(shape))), shape)
+    chosen = [codes[names.index(name)] for name in kept]
+    sizes = [plan.domain[name].size for name in kept]
+    return np.asarray(np.ravel_multi_index(chosen, sizes), dtype=np.int64)
+
+
+def gather(matrix: FloatArray, member: IntArray, size: int) -> FloatArray:
+    """Add up the columns that belong to the same category: shape (F, k) to (F, size)."""
+    if matrix.shape[1] == size and np.array_equal(member, np.arange(size)):
+        return matrix
+    result = np.zeros((matrix.shape[0], size))
+    np.add.at(result.T, member, matrix.T)
+    return result
+
+
+def unit_moments(plan: CollectionPlan, unit: int) -> FloatArray:
+    """Return the expected features of a unit's report given its category, shape (k, F).
+
+    With fake data, those of a report of which nobody knows whether it is true: the true one with
+    probability 1/d, otherwise uniform (Arcolezi et al., 2021, RS+FD with uniform fake data).
+    """
+    mechanism = plan.units[unit].mechanism
+    moments = mechanism.moments()
+    if plan.design != "fake":
+        return moments
+    d = len(plan.units)
+    return np.asarray(moments / d + (1 - 1 / d) / moments.shape[1])
+
+
+def _unit_map(plan: CollectionPlan, unit: int) -> FloatArray:
+    """The map from features to unbiased indicators of the unit's categories, shape (F, k)."""
+    one = plan.units[unit]
+    try:
+        unbias = one.mechanism.unbias
+    except InvalidInputError as error:
+        msg = f"expected reports that identify the frequencies of {_listed(one.names)}, got {error}"
+        raise InvalidInputError(msg) from error
+    if plan.design != "fake":
+        return unbias
+    # With C @ U = I, (C/d + (1 − 1/d)/m) @ (d·U − (d − 1)/m · 1ᵀU) = I as rows of C sum to 1.
+    d, m = len(plan.units), unbias.shape[0]
+    return np.asarray(d * unbias - (d - 1) / m * unbias.sum(axis=0))
+
+
+def _wanted_map(plan: CollectionPlan, unit: int, kept: tuple[str, ...]) -> FloatArray:
+    size = int(np.prod(plan.domain.project(kept).shape))
+    return gather(_unit_map(plan, unit), membership(plan, unit, kept), size)
+
+
+def axis(plan: CollectionPlan, unit: int, kept: tuple[str, ...]) -> Axis:
+    """Compute the maps of one axis.
+
+    Raises
+    ------
+    InvalidInputError
+        If the reports of the unit do not identify the frequencies; names the columns.
+    """
+    mechanism: Mechanism = plan.units[unit].mechanism
+    key = axis_key(plan, unit, kept)
+    member = membership(plan, unit, kept)
+    first = _wanted_map(plan, unit, kept)
+    third: FloatArray | None = None
+    conditional: FloatArray | None = None
+    moments = unit_moments(plan, unit)
+    if isinstance(mechanism, TableMechanism):
+        second, third = first**2, first**3  # exactly one feature is 1
+        conditional = moments @ second
+    elif not key.squared:
+        second = mechanism.unbias_squared
+        conditional = moments @ second
+        if isinstance(mechanism, SupportMechanism):
+            third = _cube(first)
+    else:
+        wanted = first.shape[1]
+        second = np.vstack([np.zeros_like(first), np.eye(wanted)])
+        first = np.vstack([first, np.zeros((wanted, wanted))])
+    return Axis(key, kept, first.shape[0], first, second, third, conditional, moments, member)
+
+
+def _cube(first: FloatArray) -> FloatArray:
+    """Third power of scores that take two values, with the indicators first and a constant last."""
+    without = first[-1]
+    result = np.zeros_like(first)
+    np.fill_diagonal(result, (without + np.diagonal(first)) ** 3 - without**3)
+    result[-1] = without**3
+    return result
+
+
+def contract(table: FloatArray, maps: Sequence[FloatArray]) -> FloatArray:
+    """Apply a linear map along each axis: shape (F_1, …, F_r) to (K_1, …, K_r).
+
+    The same as multiplying the flattened table by the Kronecker product of the maps, which is
+    never built.
+    """
+    result = np.asarray(table, dtype=np.float64)
+    for matrix in maps:
+        result = np.tensordot(result, matrix, axes=(0, 0))  # the new axis comes last
+    return result
+
+
+def contract_pairs(table: FloatArray, maps: Sequence[FloatArray]) -> FloatArray:
+    """``Σ_y table[y] W[y, :] W[y, :]ᵀ`` with W the Kronecker product of `maps`, axis by axis.
+
+    Returns
+    -------
+    array of float, shape (K, K)
+        K the product of the numbers of columns.
+    """
+    squares = [np.einsum("ya,yb->yab", one, one).reshape(one.shape[0], -1) for one in maps]
+    sizes = [one.shape[1] for one in maps]
+    result = contract(table, squares).reshape([k for size in sizes for k in (size, size)])
+    rows = [2 * i for i in range(len(sizes))]
+    total = int(np.prod(sizes))
+    return result.transpose([*rows, *(i + 1 for i in rows)]).reshape(total, total)
+
+
+def in_domain_order(plan: CollectionPlan, route: Route, flat: NDArray[Any]) -> NDArray[Any]:
+    """Reshape a table over the axes of a route to one over attributes in the domain's order."""
+    shape = [plan.domain[name].size for name in route.names]
+    order = np.argsort([plan.domain.position(name) for name in route.names])
+    return flat.reshape(shape).transpose(order)

@@ -1,0 +1,436 @@
+"""Pipelines of a collection: from budgets to a plan, and from a table to randomised reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from seepage._numeric import extremes_allowed, freeze
+from seepage.collect.claims import Claim, Unit
+from seepage.collect.collection import CollectedReports, CollectionPlan
+from seepage.collect.designs import Kinds, Options, fake_data, independent, sampled_views, split
+from seepage.collect.mechanism import Rng
+from seepage.collect.plan_files import read_plan
+from seepage.collect.records import joint_codes
+from seepage.domain import Domain
+from seepage.errors import DomainError, InfeasibleError, InvalidInputError, did_you_mean
+from seepage.leakage.model import LeakageModel, TotalMethod
+from seepage.plan.calibrate import CalibrationResult
+from seepage.plan.calibration_files import Calibration, budgets_in, calibration_of
+from seepage.plan.totals import CLUSTERS, evaluate, prepare
+from seepage.tables import CodedTable, load
+
+DesignName = Literal["independent", "split", "calibrated", "views", "fake"]
+
+DOMAIN_SUFFIXES = (".yaml", ".yml", ".json")
+
+READ_FROM_DATA = "read from the table itself"
+"""What the note of `seepage.tables.load` says of a domain that was not declared."""
+
+MAX_MERGED = 256
+"""Most categories of a unit for which totals by tree are computed: they compare every two."""
+
+READING = ("null_values", "header", "names", "separator", "quote", "comment", "encoding", "strip")
+"""Options of `seepage.tables.load` that say how a file is written, not what its values mean."""
+
+
+@extremes_allowed
+def make_plan(
+    source: Any,
+    *,
+    budgets: float | Mapping[str, float] | CalibrationResult | str | Path | None = None,
+    epsilon: float | Mapping[str, float] | None = None,
+    design: DesignName = "independent",
+    k: int = 2,
+    mechanism: Kinds = "grr",
+    groups: Sequence[Sequence[str]] = (),
+    options: Options | None = None,
+    method: TotalMethod | None = None,
+    **reading: Any,
+) -> CollectionPlan:
+    """Make the plan of a collection.
+
+    Parameters
+    ----------
+    source : Domain, domain file, table, CodedTable, PairCounts, LeakageModel or PlanSource
+        With a domain or a domain file (YAML, JSON) nothing is read from data. A table gives the
+        dependence between attributes, from which totals are computed, and the domain unless one is
+        declared (``domain=``); the plan says so.
+    budgets : float, mapping, CalibrationResult or path of a JSON file, optional
+        ε of the attributes, for "independent" and "calibrated". The JSON is an object of numbers,
+        or what ``seepage calibrate --out`` writes, whose totals, target and assumptions the plan
+        carries on.
+    epsilon : float or mapping of str to float, optional
+        In place of `budgets`: for "independent" ε of every attribute, for the other designs one ε
+        of the record.
+    design : {"independent", "split", "calibrated", "views", "fake"}
+        See `seepage.collect.designs`. "calibrated" is "independent" with budgets that must come
+        from a calibration.
+    k : int, default 2
+        Attributes of a view.
+    mechanism, groups, options
+        See `seepage.collect.designs.independent`; not for "views" and "fake".
+    method : {"tree", "pairwise", "group"}, optional
+        How totals are computed from a table; that of the calibration, or "tree", by default. They
+        need independent reports; an attribute of a group is charged the total about its group. For
+        other designs, and for groups of more than 256 combinations, the ε of the record bounds
+        every total.
+    **reading
+        Passed to `seepage.tables.load`; for a domain file `columns`, `exclude` and `n_bins`.
+
+    Returns
+    -------
+    CollectionPlan
+
+    Raises
+    ------
+    InfeasibleError
+        If the totals, computed again from this table, exceed the target of the calibration.
+    InvalidInputError
+        If a parameter is outside its range, or missing, or one too many.
+    SeepageError
+        If the table, the domain or the budgets cannot be used.
+
+    Examples
+    --------
+    >>> domain = Domain.of({"sex": ["f", "m"], "smoker": ["no", "yes"]})
+    >>> make_plan(domain, epsilon=1.0, design="split").budgets
+    {'sex': 0.5, 'smoker': 0.5}
+    """
+    _check_choice("design", design, get_args(DesignName))
+    if method is not None:
+        _check_choice("method", method, get_args(TotalMethod))
+    given = _Given.of(design, budgets, epsilon)
+    if design in {"views", "fake"} and (groups or options or mechanism != "grr"):
+        msg = f"expected no mechanism, groups or options with design {design!r}"
+        raise InvalidInputError(msg)
+    base = plan_source(source, **reading)
+    plan = _design(base.domain, design, given, k, (mechanism, groups, options))
+    plan = replace(
+        plan,
+        claims=_totals(plan, base.model, given.calibration, method),
+        assumptions=_assumptions(base, given.calibration),
+        source=base.name,
+        target=None if given.calibration is None else given.calibration.target,
+    )
+    _check_target(plan)
+    return plan
+
+
+@extremes_allowed
+def randomize(
+    table: Any,
+    plan: CollectionPlan | str | Path,
+    *,
+    rng: Rng = None,
+    **reading: Any,
+) -> CollectedReports:
+    """Randomise the records of a table.
+
+    The domain is that of the plan: nothing is read from the data to be released, and a value, a
+    null or a NaN outside the domain is an error.
+
+    Parameters
+    ----------
+    table : path, data frame, mapping of columns or CodedTable
+        One row for each record; columns that are not in the plan are left out.
+    plan : CollectionPlan or path of a plan file
+    rng : numpy.random.Generator or int, optional
+        For a simulation. Without it this is a release: entropy of the operating system, integer
+        weights.
+    **reading
+        How a file is written: ``null_values``, ``header``, ``names``, ``separator``, ``quote``,
+        ``comment``, ``encoding`` and ``strip`` of `seepage.tables.load`.
+
+    Returns
+    -------
+    CollectedReports
+
+    Raises
+    ------
+    DomainError
+        If a column of the plan is missing, or a value is not in its domain.
+    SeepageError
+        If the table or the plan cannot be used.
+
+    Examples
+    --------
+    >>> domain = Domain.of({"sex": ["f", "m"], "smoker": ["no", "yes"]})
+    >>> plan = make_plan(domain, epsilon=1.0)
+    >>> randomize({"sex": ["f", "m", "m"], "smoker": ["no", "no", "yes"]}, plan).size
+    3
+    """
+    chosen = as_plan(plan)
+    for name in reading:
+        if name not in READING:
+            msg = f"expected reading options {', '.join(READING)}, got {name!r}."
+            raise InvalidInputError(msg + did_you_mean(name, READING))
+    if isinstance(table, CodedTable):
+        if reading:
+            msg = f"expected no reading options with coded data, got {', '.join(sorted(reading))}"
+            raise InvalidInputError(msg)
+        coded = table
+    else:
+        largest = max(10_000, *chosen.domain.shape)
+        coded = load(table, domain=chosen.domain, max_categories=largest, **reading)
+    if coded.domain != chosen.domain:
+        msg = "expected records coded by the domain of the plan, got another domain"
+        raise DomainError(msg)
+    if coded.weights is not None:
+        msg = "expected a table without weights: every record is randomised by itself"
+        raise InvalidInputError(msg)
+    return chosen.randomize_codes(coded.codes, rng=rng)
+
+
+def as_plan(plan: object) -> CollectionPlan:
+    """Return a plan; a path is read.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is neither.
+    TableError
+        If the file is not a valid plan.
+    """
+    if isinstance(plan, CollectionPlan):
+        return plan
+    if isinstance(plan, (str, Path)):
+        return read_plan(plan)
+    msg = f"expected a CollectionPlan or the path of a plan file, got {type(plan).__name__}"
+    raise InvalidInputError(msg)
+
+
+def domain_was_read(plan: CollectionPlan) -> bool:
+    """Whether the categories come from data, which a release should not rest on."""
+    return any(READ_FROM_DATA in sentence for sentence in plan.assumptions)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """The budgets asked for."""
+
+    budgets: float | Mapping[str, float]
+    calibration: Calibration | None
+
+    @classmethod
+    def of(cls, design: DesignName, budgets: Any, epsilon: Any) -> _Given:
+        if (budgets is None) == (epsilon is None):
+            got = "neither" if budgets is None else "both"
+            msg = f"expected either budgets or epsilon, got {got}"
+            raise InvalidInputError(msg)
+        if design in {"split", "views", "fake"}:
+            if budgets is not None or isinstance(epsilon, Mapping):
+                msg = f"expected one epsilon of the record for design {design!r}, got budgets"
+                raise InvalidInputError(msg)
+            return cls(epsilon, None)
+        if budgets is None:
+            found: Any = epsilon
+        elif isinstance(budgets, (str, Path)):
+            found = budgets_in(budgets)
+        elif isinstance(budgets, CalibrationResult):
+            found = calibration_of(budgets)
+        else:
+            found = budgets
+        if isinstance(found, Calibration):
+            return cls(found.budgets, found)
+        if design == "calibrated":
+            msg = (
+                "expected budgets from a calibration (a CalibrationResult, or the file that "
+                "seepage calibrate --out writes) for design 'calibrated', got plain budgets; use "
+                "design 'independent' for these"
+            )
+            raise InvalidInputError(msg)
+        return cls(found, None)
+
+
+@dataclass(frozen=True)
+class PlanSource:
+    """Domain of a plan, the model where there are data, and what was noted; see `plan_source`."""
+
+    domain: Domain
+    model: LeakageModel | None
+    notes: tuple[str, ...]
+    name: str
+
+
+def plan_source(source: Any, **reading: Any) -> PlanSource:
+    """Read what a plan is made from, for several plans or a look at the domain first.
+
+    Parameters
+    ----------
+    source, **reading
+        See `make_plan`.
+    """
+    if isinstance(source, (Domain, PlanSource)) and reading:
+        msg = f"expected no reading options with a domain, got {', '.join(sorted(reading))}"
+        raise InvalidInputError(msg)
+    if isinstance(source, PlanSource):
+        return source
+    if isinstance(source, Domain):
+        return PlanSource(source, None, ("Categories were declared in a Domain.",), "a Domain")
+    if isinstance(source, (str, Path)) and Path(source).suffix.lower() in DOMAIN_SUFFIXES:
+        return _domain_file(Path(source), reading)
+    model = prepare(source, **reading)
+    return PlanSource(model.domain, model, model.notes, model.source)
+
+
+def _domain_file(path: Path, reading: dict[str, Any]) -> PlanSource:
+    from seepage.tables.domain_files import read_domain
+
+    for name in reading:
+        if name not in {"columns", "exclude", "n_bins"}:
+            msg = f"expected columns, exclude or n_bins with a domain file, got {name!r}"
+            raise InvalidInputError(msg)
+    given = {name: value for name, value in reading.items() if value is not None}
+    file = read_domain(path, **given)
+    notes = file.notes
+    if file.null_values:
+        names = ", ".join(map(repr, file.null_values))
+        notes = (
+            *notes,
+            f"The domain file lists values that mean missing for {names}; a plan does not hold "
+            "them: name them again when the table is randomised (null_values, --null).",
+        )
+    return PlanSource(file.domain, None, notes, path.name)
+
+
+def _design(
+    domain: Domain,
+    design: DesignName,
+    given: _Given,
+    k: int,
+    choice: tuple[Kinds, Sequence[Sequence[str]], Options | None],
+) -> CollectionPlan:
+    if design == "views":
+        return sampled_views(domain, given.budgets, k)  # type: ignore[arg-type]
+    if design == "fake":
+        return fake_data(domain, given.budgets)  # type: ignore[arg-type]
+    if design == "split":
+        return split(domain, given.budgets, *choice)  # type: ignore[arg-type]
+    if given.calibration is not None:
+        extra = [name for name in given.calibration.budgets if name not in domain]
+        if extra:
+            hint = did_you_mean(extra[0], domain.names)
+            msg = f"expected budgets of the columns of the plan, got one for {extra[0]!r}.{hint}"
+            raise DomainError(msg)
+    return independent(domain, given.budgets, *choice)
+
+
+def _totals(
+    plan: CollectionPlan,
+    model: LeakageModel | None,
+    calibration: Calibration | None,
+    method: TotalMethod | None,
+) -> tuple[Claim, ...]:
+    """Totals that use the dependence between attributes; none where that is not possible.
+
+    The totals by tree and by pairs are about independent reports, so they are those of the units:
+    an attribute is charged the total about its unit.
+    """
+    merged = None if model is None else _model_of_units(plan, model)
+    if method in {"tree", "pairwise"} and merged is None:
+        lacks = "a table" if model is None else "independent reports of few categories each"
+        msg = f"expected {lacks} for method {method!r}; without, only 'group' bounds the totals"
+        raise InvalidInputError(msg)
+    if merged is not None:
+        how = method or (calibration.method if calibration is not None else "tree")
+        names = merged.domain.names
+        epsilons = [unit.mechanism.epsilon for unit in plan.units]
+        found = evaluate(merged, dict(zip(names, epsilons, strict=True)), how)
+        values = {
+            name: Claim(name, found[label], found.standing, _of_unit(found.assumptions, unit))
+            for label, unit in zip(names, plan.units, strict=True)
+            for name in unit.names
+        }
+        return tuple(values[name] for name in plan.domain.names)
+    if calibration is None or plan.design != "independent" or _largest_group(plan) > 1:
+        return ()
+    carried = (
+        f"Taken from the calibration of {calibration.source or 'a table'}; not computed again, as "
+        "the plan was made without the data.",
+        *calibration.assumptions,
+    )
+    return tuple(
+        Claim(name, calibration.totals[name], calibration.standing, carried)
+        for name in plan.domain.names
+        if plan.budgets[name] <= calibration.budgets[name] * (1 + 1e-12)
+        and name in calibration.totals
+    )
+
+
+def _largest_group(plan: CollectionPlan) -> int:
+    return max(len(unit.names) for unit in plan.units)
+
+
+def _of_unit(assumptions: tuple[str, ...], unit: Unit) -> tuple[str, ...]:
+    return (*assumptions, CLUSTERS) if len(unit.names) > 1 else assumptions
+
+
+def _model_of_units(plan: CollectionPlan, model: LeakageModel) -> LeakageModel | None:
+    """The model with every unit as one attribute; None where there is none.
+
+    A group needs the records, and a model without curves or a tree of its own.
+    """
+    if plan.design != "independent":
+        return None
+    if _largest_group(plan) == 1:
+        return _in_order(plan, model)
+    own = model.build is not None or model.tree is not None
+    if model.codes is None or own or any(u.mechanism.k > MAX_MERGED for u in plan.units):
+        return None
+    labels: list[str] = []
+    columns = []
+    for unit in plan.units:
+        label = " + ".join(unit.names)
+        while label in labels or (len(unit.names) > 1 and label in plan.domain):
+            label += " (group)"
+        labels.append(label)
+        parts = [model.codes[:, plan.domain.position(name)] for name in unit.names]
+        columns.append(joint_codes(plan.domain, unit.names, parts))
+    domain = Domain.of(
+        {label: range(u.mechanism.k) for label, u in zip(labels, plan.units, strict=True)}
+    )
+    codes = freeze(np.stack(columns, axis=1))
+    return prepare(CodedTable(domain, codes, model.weights, model.source, model.notes))
+
+
+def _in_order(plan: CollectionPlan, model: LeakageModel) -> LeakageModel | None:
+    """The model itself, where every attribute is one unit in the order of the domain."""
+    return model if model.domain.names == tuple(u.names[0] for u in plan.units) else None
+
+
+def _assumptions(base: PlanSource, calibration: Calibration | None) -> tuple[str, ...]:
+    found = list(base.notes)
+    if calibration is not None:
+        aim = "∞" if math.isinf(calibration.target) else f"{calibration.target:g}"
+        found.append(
+            f"Budgets were calibrated for a target of {aim} nats from "
+            f"{calibration.source or 'a table'} (method {calibration.method})."
+        )
+        found += [item for item in calibration.assumptions if READ_FROM_DATA in item]
+    return tuple(dict.fromkeys(found))
+
+
+def _check_target(plan: CollectionPlan) -> None:
+    if plan.target is None:
+        return
+    total = plan.totals[plan.worst].value
+    if total > plan.target * (1 + 1e-9) + 1e-12:
+        msg = (
+            f"expected totals within the target of the calibration, {plan.target:g} nats, got "
+            f"{total:.6g} about {plan.worst!r}: the table, the mechanisms or the groups are not "
+            "those of the calibration. Calibrate again."
+        )
+        raise InfeasibleError(msg, plan.worst, total)
+
+
+def _check_choice(role: str, value: object, known: Sequence[str]) -> None:
+    if value not in known:
+        text = ", ".join(map(repr, known))
+        msg = f"expected {role} {text}, got {value!r}.{did_you_mean(value, known)}"
+        raise InvalidInputError(msg)

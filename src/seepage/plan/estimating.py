@@ -1,0 +1,150 @@
+"""From randomised reports to tables with standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from seepage._numeric import extremes_allowed
+from seepage.collect.adjusted import AdjustedEstimates
+from seepage.collect.collection import CollectedReports, CollectionPlan
+from seepage.collect.estimates import AnyEstimates, Estimates
+from seepage.errors import InvalidInputError, did_you_mean
+from seepage.plan.collecting import as_plan
+
+Step = Literal["simplex", "clip", "consistent", "update", "likelihood"]
+
+FITS = ("update", "likelihood")
+
+
+@extremes_allowed
+def estimate(
+    reports: Any,
+    plan: CollectionPlan | str | Path,
+    marginals: int | Iterable[Any] = 2,
+    *,
+    columns: Iterable[str] | None = None,
+    covariance: bool = False,
+    confidence: float = 0.95,
+) -> Estimates:
+    """Estimate tables from randomised reports, without bias and with standard errors.
+
+    Parameters
+    ----------
+    reports : CollectedReports, path, frame, mapping, list of records, or iterable of those
+        Reports under the plan. An iterator, or a list of CollectedReports, is taken as batches,
+        one after the other.
+    plan : CollectionPlan or path of a plan file
+    marginals : int or iterable of (str or sequence of str), default 2
+        A number k stands for all tables of k attributes that the design can estimate; otherwise the
+        sets of attributes themselves.
+    columns : iterable of str, optional
+        With a number k: tables of these attributes only.
+    covariance : bool
+        Keep what covariance matrices need when reports are no categories.
+    confidence : float
+        Of the limits shown; in (0, 1).
+
+    Returns
+    -------
+    Estimates
+        Merges by ``+``.
+
+    Raises
+    ------
+    InvalidInputError
+        If a parameter is outside its range, the reports carry no information on a table, or they
+        do not fit the plan.
+    DomainError
+        If a column is unknown, or a report is outside the domain.
+    CapacityError
+        If tables would not fit; raised before anything is read.
+    SeepageError
+        If the reports cannot be read.
+
+    Examples
+    --------
+    >>> from seepage.collect.designs import independent
+    >>> from seepage.domain import Domain
+    >>> import numpy as np
+    >>> plan = independent(Domain.of({"sex": ["f", "m"], "smoker": ["no", "yes"]}), float("inf"))
+    >>> reports = plan.randomize_codes(np.array([[0, 0], [0, 1], [1, 0], [1, 0]]), rng=1)
+    >>> estimate(reports, plan).marginal("sex", "smoker").values.tolist()
+    [[0.25, 0.25], [0.5, 0.0]]
+    """
+    chosen = as_plan(plan)
+    result = Estimates.of(
+        chosen,
+        marginals,
+        columns=columns,
+        covariance=covariance,
+        confidence=confidence,
+        source=_name(reports),
+    )
+    for batch in _batches(reports):
+        result = result.add(_read(batch, chosen))
+    for names in result.sets:
+        result.marginal(*names)  # what the reports do not identify is refused here
+    return result
+
+
+def _name(reports: Any) -> str:
+    if isinstance(reports, (str, Path)):
+        return Path(reports).name
+    if isinstance(reports, (list, tuple)) and reports and isinstance(reports[0], (str, Path)):
+        more = f" and {len(reports) - 1} more" if len(reports) > 1 else ""
+        return Path(reports[0]).name + more
+    return "reports"
+
+
+def _batches(reports: Any) -> Iterable[Any]:
+    if isinstance(reports, Iterator):
+        return reports
+    listed = isinstance(reports, (list, tuple)) and bool(reports)
+    if listed and all(isinstance(item, CollectedReports) for item in reports):
+        return list(reports)
+    return (reports,)
+
+
+def _read(batch: Any, plan: CollectionPlan) -> CollectedReports:
+    if isinstance(batch, CollectedReports):
+        return batch
+    from seepage.plan.reports_io import read_reports
+
+    return read_reports(batch, plan)
+
+
+def adjust(estimates: AnyEstimates, steps: Sequence[Step]) -> AnyEstimates:
+    """Apply steps to all tables, in order.
+
+    Parameters
+    ----------
+    estimates : Estimates or AdjustedEstimates
+    steps : sequence of {"simplex", "clip", "consistent", "update", "likelihood"}
+        "simplex": nearest distribution. "clip": negative values to 0, then divide (heuristic).
+        "consistent": overlapping tables agree. "update": iterative Bayesian update. "likelihood":
+        maximum likelihood. The last two start from the reports, so only one of them can be, and it
+        comes first.
+
+    Raises
+    ------
+    InvalidInputError
+        If a step is unknown, or a fit does not come first.
+    """
+    result = estimates
+    for step in steps:
+        if step not in get_args(Step):
+            known = get_args(Step)
+            msg = f"expected step {', '.join(map(repr, known))}, got {step!r}."
+            raise InvalidInputError(msg + did_you_mean(step, known))
+        if step == "consistent":
+            result = result.consistent()
+        elif step in FITS:
+            if isinstance(result, AdjustedEstimates):
+                msg = f"expected {step!r} as the first step, since it starts from the reports"
+                raise InvalidInputError(msg)
+            result = result.bayesian_update() if step == "update" else result.maximum_likelihood()
+        else:
+            result = result.project("simplex" if step == "simplex" else "clip")
+    return result

@@ -1,0 +1,452 @@
+"""Which relationships survive a collection, and what they were: tables of both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from seepage.collect.allocation import COMPOSITION, RESPONSE, Allocation
+from seepage.collect.attenuation import (
+    Attributes,
+    Names,
+    Sizes,
+    named,
+    percent,
+    retentions,
+)
+from seepage.collect.collection import CollectedReports, CollectionPlan
+from seepage.collect.mechanism import TableMechanism
+from seepage.collect.relationships import Estimate, ReportedRelationships
+from seepage.errors import CapacityError, InvalidInputError
+from seepage.results import Result, Standing
+from seepage.tables import CodedTable
+
+MANY = 40
+"""Most attributes whose pairs are estimated without being named."""
+
+CLOSE = 1e-9
+"""How far a table may be from ``λ I + (1 − λ)/k`` and still count as one."""
+
+ALIKE = 1e-6
+"""Retentions this close, relatively, are told as one."""
+
+ANY_SCORES = (
+    "The retention holds for any real scores of the categories and for distinct attributes; "
+    "variances and other moments of one attribute change differently."
+)
+SINGLE = (
+    "Limits are normal, by the delta method, and hold for each estimate by itself; with few "
+    "records they are rough."
+)
+DESIGN = "The randomisations of different units are independent given the true record."
+SIMULATED = "The reports were simulated with a seed; they are not a release."
+
+
+@dataclass(frozen=True, eq=False)
+class RetentionTable(Result):
+    """Share of each cross-moment that randomised response keeps, for one or more allocations.
+
+    Attributes
+    ----------
+    sizes : mapping of str to int
+        Number of categories of each attribute.
+    budgets : mapping of str to mapping of str to float
+        For each allocation, by its label: ε of each attribute.
+    retentions : mapping of str to mapping of tuple of str to float
+        For each allocation: retention of each relationship; the same ones for all.
+    allocations : mapping of str to Allocation
+        Those that were optimised.
+    assumptions : tuple of str
+    source : str
+    """
+
+    sizes: Mapping[str, int]
+    budgets: Mapping[str, Mapping[str, float]]
+    retentions: Mapping[str, Mapping[Names, float]]
+    allocations: Mapping[str, Allocation]
+    assumptions: tuple[str, ...]
+    source: str = ""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of the allocations."""
+        return tuple(self.budgets)
+
+    @property
+    def relationships(self) -> tuple[Names, ...]:
+        """The sets of attributes, in order."""
+        return tuple(self.retentions[self.labels[0]])
+
+    @property
+    def orders(self) -> tuple[int, ...]:
+        """Numbers of attributes in a relationship."""
+        return tuple(sorted({len(names) for names in self.relationships}))
+
+    @property
+    def standing(self) -> Standing:
+        """Retentions are exact."""
+        return Standing.EXACT
+
+    def survival(self, label: str) -> str:
+        """What one allocation keeps most and least, in one sentence."""
+        kept = self.retentions[label]
+        order = sorted(kept, key=lambda names: -kept[names])
+        total = math.fsum(self.budgets[label].values())
+        first = f"{label} (total ε {_number(total)}): "
+        most, least = order[0], order[-1]
+        if math.isclose(kept[most], kept[least], rel_tol=ALIKE):
+            every = "the relationship keeps" if len(order) == 1 else "every relationship keeps"
+            return f"{first}{every} {percent(kept[most])} of its strength."
+        return (
+            f"{first}{named(most)} survives most, with {percent(kept[most])} of its strength, and "
+            f"{named(least)} least, with {percent(kept[least])}."
+        )
+
+    @property
+    def verdict(self) -> str:
+        """What survives most and least, a sentence for each allocation."""
+        return " ".join(self.survival(label) for label in self.labels)
+
+    def columns(self) -> Mapping[str, list[Any]]:
+        """One row for each relationship, one column for each allocation."""
+        names = self.relationships
+        fixed: dict[str, list[Any]] = {
+            "relationship": [named(item) for item in names],
+            "order": [len(item) for item in names],
+        }
+        for label in self.labels:
+            title = label if label not in fixed else f"{label} (retention)"
+            fixed[title] = [self.retentions[label][item] for item in names]
+        return fixed
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return {
+            "format": "seepage.retentions",
+            "version": 1,
+            "source": self.source,
+            "verdict": self.verdict,
+            "standing": str(self.standing),
+            "sizes": dict(self.sizes),
+            "budgets": {label: dict(values) for label, values in self.budgets.items()},
+            "relationships": [
+                {
+                    "names": list(names),
+                    "retention": {label: self.retentions[label][names] for label in self.labels},
+                }
+                for names in self.relationships
+            ],
+            "allocations": {label: item.to_dict() for label, item in self.allocations.items()},
+            "assumptions": list(self.assumptions),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class RelationshipEstimates(Result):
+    """Relationships estimated from randomised reports, corrected and not.
+
+    Attributes
+    ----------
+    estimates : tuple of Estimate
+    size : int
+        Number of records collected.
+    simulated : bool
+        Whether the reports were simulated.
+    assumptions : tuple of str
+    source : str
+    """
+
+    estimates: tuple[Estimate, ...]
+    size: int
+    simulated: bool
+    assumptions: tuple[str, ...]
+    source: str = ""
+
+    @property
+    def standing(self) -> Standing:
+        """Estimates from a sample."""
+        return Standing.ESTIMATE
+
+    @property
+    def verdict(self) -> str:
+        """The clearest relationship, and where correcting does not pay, in one or two sentences."""
+        usable = [item for item in self.estimates if item.estimate is not None]
+        note = " (simulated reports)" if self.simulated else ""
+        if not usable:
+            return (
+                f"None of {len(self.estimates)} relationships can be corrected with {self.size:,} "
+                f"records{note}: too few for these budgets."
+            )
+        clear = max(usable, key=_clearness)
+        worse = sum(item.better == "uncorrected" for item in self.estimates)
+        value, error = clear.estimate or 0.0, clear.standard_error or 0.0
+        first = (
+            f"From {self.size:,} records{note}, the clearest is the {clear.kind} of "
+            f"{_title(clear)}: {value:.4g} ± {error:.2g} (one standard error)"
+        )
+        if clear.uncorrected is not None:
+            first += f", against {clear.uncorrected:.4g} uncorrected"
+        count = len(self.estimates)
+        if worse == 0:
+            return f"{first}. Correcting pays for all {count} relationships."
+        return (
+            f"{first}. For {worse} of {count} relationships the uncorrected value has the smaller "
+            "estimated error."
+        )
+
+    def columns(self) -> Mapping[str, list[Any]]:
+        """One row for each estimate."""
+        fields = (
+            "estimate", "standard_error", "lower", "upper", "uncorrected", "uncorrected_error",
+            "mse_corrected", "mse_uncorrected", "better", "note",
+        )  # fmt: skip
+        return {
+            "kind": [item.kind for item in self.estimates],
+            "relationship": [_title(item) for item in self.estimates],
+            **{field: [getattr(item, field) for item in self.estimates] for field in fields},
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        columns = self.columns()
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        for row, item in zip(rows, self.estimates, strict=True):
+            row |= {"names": list(item.names), "confidence": item.confidence, "records": item.size}
+        return {
+            "format": "seepage.relationships",
+            "version": 1,
+            "source": self.source,
+            "verdict": self.verdict,
+            "standing": str(self.standing),
+            "records": self.size,
+            "simulated": self.simulated,
+            "estimates": rows,
+            "assumptions": list(self.assumptions),
+        }
+
+
+def retention_table(
+    source: Sizes | CodedTable | CollectionPlan,
+    allocations: Any = None,
+    *,
+    orders: Iterable[int] = (2,),
+    relationships: Iterable[Iterable[str]] | None = None,
+) -> RetentionTable:
+    """What one or more allocations of budgets keep of every relationship, before collecting.
+
+    Parameters
+    ----------
+    source : Domain, mapping of str to int, sequence of int, CodedTable or CollectionPlan
+        Attributes and their numbers of categories. A plan brings its own budgets.
+    allocations : float, mapping, Allocation, or mapping of labels to these
+        ε of all attributes, ε of each, what `seepage.collect.allocation.allocate` returned, or
+        several of these by label. None for a plan.
+    orders : iterable of int
+        2 for covariances, 3 for third cross-moments, and so on.
+    relationships : iterable of iterables of str, optional
+        Chosen sets of attributes in place of all of `orders`.
+
+    Returns
+    -------
+    RetentionTable
+
+    Raises
+    ------
+    InvalidInputError
+        If a parameter is outside its range, or the plan has no retention: mechanisms other than
+        k-ary randomised response, joint units, or another design than "independent".
+
+    Examples
+    --------
+    >>> table = retention_table([4, 4], {"balanced": 1.0, "high": 3.0})
+    >>> [round(table.retentions[label]["X1", "X2"], 3) for label in table.labels]
+    [0.09, 0.683]
+    """
+    name = ""
+    notes: tuple[str, ...] = ()
+    if isinstance(source, CollectionPlan):
+        if allocations is not None:
+            msg = "expected no allocations with a plan, which has its own budgets"
+            raise InvalidInputError(msg)
+        allocations, name, notes = {"plan": plan_budgets(source)}, source.source, source.assumptions
+        source = source.domain
+    elif isinstance(source, CodedTable):
+        name, notes, source = source.source, source.notes, source.domain
+    attributes = Attributes.of(source)
+    given = _labelled(attributes, allocations)
+    chosen = None if relationships is None else [tuple(attributes.subset(s)) for s in relationships]
+    sizes = dict(zip(attributes.names, attributes.sizes.tolist(), strict=True))
+    budgets, kept, optimised = {}, {}, {}
+    for label, item in given.items():
+        if isinstance(item, Allocation):
+            optimised[label] = item
+            item = item.budgets
+        values = attributes.budgets(item)
+        budgets[label] = dict(zip(attributes.names, values.tolist(), strict=True))
+        kept[label] = retentions(sizes, budgets[label], orders=orders, relationships=chosen)
+    return RetentionTable(
+        sizes=sizes,
+        budgets=budgets,
+        retentions=kept,
+        allocations=optimised,
+        assumptions=(*notes, RESPONSE, ANY_SCORES, *((COMPOSITION,) if optimised else ())),
+        source=name,
+    )
+
+
+def plan_budgets(plan: CollectionPlan) -> dict[str, float]:
+    """ε of each attribute of a plan whose units are single k-ary randomised responses.
+
+    Raises
+    ------
+    InvalidInputError
+        If the plan is another one, so that its relationships have no retention.
+    """
+    if plan.design != "independent":
+        msg = (
+            f"expected a plan of design 'independent', got {plan.design!r}, under which records do "
+            "not report all attributes"
+        )
+        raise InvalidInputError(msg)
+    found: dict[str, float] = {}
+    for unit in plan.units:
+        mechanism = unit.mechanism
+        if len(unit.names) > 1:
+            msg = f"expected single attributes, got {named(unit.names)} randomised jointly"
+            raise InvalidInputError(msg)
+        if not isinstance(mechanism, TableMechanism) or not _is_response(mechanism):
+            msg = (
+                f"expected k-ary randomised response for {unit.names[0]!r}, got "
+                f"{mechanism.kind!r}, whose moments are not multiplied by one factor"
+            )
+            raise InvalidInputError(msg)
+        found[unit.names[0]] = mechanism.epsilon
+    return {name: found[name] for name in plan.domain.names}
+
+
+def estimate_relationships(
+    reports: CollectedReports,
+    *,
+    relationships: Iterable[Sequence[str]] | None = None,
+    regression: Mapping[str, Sequence[str]] | None = None,
+    kinds: Sequence[str] = ("correlation",),
+    scores: Mapping[str, ArrayLike] | None = None,
+    confidence: float = 0.95,
+) -> RelationshipEstimates:
+    """Estimate relationships from randomised reports, with standard errors.
+
+    Parameters
+    ----------
+    reports : CollectedReports
+    relationships : iterable of sequences of str, optional
+        Sets of attributes; all pairs by default. Sets of three and more give cross-moments.
+    regression : mapping of str to sequence of str, optional
+        For each outcome its predictors.
+    kinds : sequence of {"covariance", "correlation", "odds"}
+        What is estimated of each pair; "odds" is the log odds ratio of the first two categories.
+    scores : mapping of str to array of float, optional
+        See `seepage.collect.relationships.ReportedRelationships`.
+    confidence : float
+        In (0, 1).
+
+    Returns
+    -------
+    RelationshipEstimates
+
+    Raises
+    ------
+    InvalidInputError
+        If a parameter is outside its range, or the design does not report attributes together.
+    DomainError
+        If a name is unknown.
+    CapacityError
+        If no relationships are named and there are too many pairs.
+    """
+    source = ReportedRelationships(reports, scores, confidence)
+    names = source.domain.names
+    if relationships is None:
+        if len(names) > MANY:
+            msg = f"expected named relationships for more than {MANY} attributes, got {len(names)}"
+            raise CapacityError(msg)
+        relationships = [] if regression else list(combinations(names, 2))
+    known = {
+        "covariance": source.covariance,
+        "correlation": source.correlation,
+        "odds": source.log_odds_ratio,
+    }
+    for kind in kinds:
+        if kind not in known:
+            msg = f"expected kinds among {', '.join(map(repr, known))}, got {kind!r}"
+            raise InvalidInputError(msg)
+    found: list[Estimate] = []
+    for item in relationships:
+        chosen = tuple(item) if not isinstance(item, str) else (item,)
+        if len(chosen) == 2:
+            found += [known[kind](chosen[0], chosen[1]) for kind in kinds]
+        else:
+            found.append(source.moment(chosen))
+    for outcome, predictors in (regression or {}).items():
+        found += source.regression(outcome, predictors)
+    if not found:
+        msg = "expected at least one relationship, got none"
+        raise InvalidInputError(msg)
+    used = {name for item in found for name in item.names}
+    return RelationshipEstimates(
+        estimates=tuple(found),
+        size=reports.size,
+        simulated=reports.simulated,
+        assumptions=(
+            *source.assumptions(sorted(used)),
+            DESIGN,
+            SINGLE,
+            *((SIMULATED,) if reports.simulated else ()),
+        ),
+        source=reports.plan.source,
+    )
+
+
+def _labelled(attributes: Attributes, given: Any) -> dict[str, Any]:
+    if given is None:
+        msg = "expected at least one allocation of budgets, got none"
+        raise InvalidInputError(msg)
+    several = isinstance(given, Mapping) and not set(given) <= set(attributes.names)
+    nested = isinstance(given, Mapping) and any(
+        isinstance(value, (Mapping, Allocation, list, tuple, np.ndarray))
+        for value in given.values()
+    )
+    if not (several or nested):
+        return {"budgets": given}
+    if not all(isinstance(label, str) and label for label in given):
+        msg = f"expected labels of allocations as text, got {list(given)!r}"
+        raise InvalidInputError(msg)
+    return dict(given)
+
+
+def _is_response(mechanism: TableMechanism) -> bool:
+    matrix, k = mechanism.channel.matrix, mechanism.k
+    if matrix.shape != (k, k):
+        return False
+    kept = 1.0 if k == 1 else (float(np.trace(matrix)) - 1) / (k - 1)
+    return bool(np.abs(matrix - kept * np.eye(k) - (1 - kept) / k).max() <= CLOSE)
+
+
+def _clearness(item: Estimate) -> float:
+    if item.estimate is None or item.standard_error is None:
+        return -1.0
+    if item.standard_error == 0:
+        return math.inf if item.estimate else 0.0
+    return abs(item.estimate) / item.standard_error
+
+
+def _title(item: Estimate) -> str:
+    return f"{item.names[0]} on {item.names[1]}" if item.kind == "slope" else named(item.names)
+
+
+def _number(value: float) -> str:
+    return "∞" if math.isinf(value) else f"{value:.4g}"

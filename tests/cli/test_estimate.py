@@ -1,0 +1,165 @@
+"""What the estimate command writes, and how it fails."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+from seepage.collect.designs import fake_data, independent
+from seepage.collect.plan_files import write_plan
+from seepage.domain import Domain
+from seepage.plan.estimating import estimate
+from seepage.plan.reports_io import write_reports
+
+Run = Callable[..., Result]
+DOMAIN = Domain.of({"sex": ["f", "m"], "smoker": ["no", "yes", "?"], "age": [1, 2]})
+
+
+@pytest.fixture
+def reports(folder: Path) -> Path:
+    """600 simulated records, and their plan beside them."""
+    plan = independent(DOMAIN, 2.0)
+    rng = np.random.default_rng(0)
+    write_plan(plan, folder / "plan.json")
+    drawn = plan.randomize_codes(rng.integers(0, DOMAIN.shape, (600, 3)), rng=rng)
+    write_reports(drawn, folder / "reports.parquet")
+    return folder / "reports.parquet"
+
+
+def read(result: Result) -> dict:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_report(run: Run, reports: Path) -> None:
+    result = run("estimate", reports, "--plan", "plan.json")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    assert "3 two-way tables estimated without bias" in result.stdout
+    assert "600 records (simulation, not a release), design independent" in result.stdout
+    for title in ("sex × smoker", "sex × age", "smoker × age", "Assumptions", "Next"):
+        assert f"\n{title}" in result.stdout
+    assert "limits at 95 %" in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_json_is_the_result(run: Run, reports: Path) -> None:
+    content = read(run("estimate", reports, "-p", "plan.json", "--json"))
+    assert content == json.loads(estimate(reports, "plan.json").to_json())
+
+
+def test_options_reach_the_estimate(run: Run, reports: Path) -> None:
+    content = read(
+        run(
+            "estimate", reports, reports, "-p", "plan.json", "-k", "1", "-c", "sex,age",
+            "--confidence", "0.8", "--project", "consistent", "--project", "simplex", "--json",
+        )
+    )  # fmt: skip
+    assert [table["attributes"] for table in content["tables"]] == [["sex"], ["age"]]
+    assert content["records"] == 1200
+    assert content["confidence"] == 0.8
+    assert len(content["steps"]) == 3
+    assert sum(content["tables"][0]["estimate"]) == pytest.approx(1)
+    one = read(run("estimate", reports, "-p", "plan.json", "-c", "sex", "--json"))
+    assert [table["attributes"] for table in one["tables"]] == [["sex"]]
+
+
+@pytest.mark.parametrize("step", ["simplex", "clip", "consistent", "update", "likelihood"])
+def test_every_step(run: Run, reports: Path, step: str) -> None:
+    result = run("estimate", reports, "-p", "plan.json", "--project", step)
+    assert result.exit_code == 0, result.output
+    assert "those of the unbiased estimate" in result.stdout
+
+
+def test_every_file(run: Run, reports: Path, folder: Path) -> None:
+    result = run(
+        "estimate", reports, "-p", "plan.json", "-o", "t.csv", "--csv", "same.csv", "--json=t.json",
+        "--html", "t.html", "--chart", "t.png", "--chart", "t.svg", "--quiet",
+    )  # fmt: skip
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    assert (folder / "t.csv").read_bytes() == (folder / "same.csv").read_bytes()
+    rows = list(csv.DictReader(io.StringIO((folder / "t.csv").read_text(encoding="utf-8"))))
+    assert len(rows) == 16
+    assert {row["category_1"] for row in rows if row["attribute_1"] == "smoker"} == {
+        "no", "yes", "?",
+    }  # fmt: skip
+    assert (folder / "t.png").read_bytes().startswith(b"\x89PNG")
+    assert b"<svg" in (folder / "t.svg").read_bytes()
+    page = (folder / "t.html").read_text(encoding="utf-8")
+    assert "<html" in page
+    assert "http" not in page.replace("http-equiv", "")
+    saved = run("estimate", reports, "-p", "plan.json", "--out", "u.json")
+    assert saved.stderr == "wrote u.json\n"
+    assert (folder / "u.json").read_bytes() == (folder / "t.json").read_bytes()
+
+
+OPTIONS = [
+    (["-k", "4"], "marginals from 1 to 3, got 4"),
+    (["-k", "0"], "got 0"),
+    (["-c", "smokr"], "'smokr'.*'smoker'"),
+    (["-c", "sex,,age"], "--columns NAME,NAME"),
+    (["--confidence", "1"], "confidence between 0 and 1, got 1.0"),
+    (["--confidence", "nan"], "confidence"),
+    (["-o", "x.txt"], "--out FILE.csv or FILE.json, got 'x.txt'"),
+    (["-o", "plan.json"], "--out"),
+    (["--csv", "reports.parquet"], "--csv"),
+    (["--chart", "x.bmp"], "x.bmp"),
+    (["--project", "simplex", "--project", "update"], "'update' as the first step"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), OPTIONS, ids=lambda x: str(x)[:40])
+def test_bad_options(
+    run: Run, reports: Path, folder: Path, options: list[str], message: str
+) -> None:
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    result = run("estimate", reports, "-p", "plan.json", *options, "--html", "never.html")
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert re.search(message, result.stderr), result.stderr
+    assert result.stderr.startswith("error: ")
+    assert len(result.stderr.splitlines()) == 1
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_bad_files(run: Run, reports: Path, folder: Path) -> None:
+    (folder / "broken.json").write_text("{", encoding="utf-8")
+    write_plan(independent(DOMAIN, 1.0), folder / "other.json")
+    write_plan(fake_data(DOMAIN, 1.0), folder / "fake.json")
+    for plan, message in (
+        ("missing.json", "missing.json"),
+        ("broken.json", "broken.json"),
+        ("other.json", "made by another plan"),
+        ("fake.json", "no information on pairs"),
+    ):
+        result = run("estimate", reports, "-p", plan)
+        assert result.exit_code == 2, result.output
+        assert message in result.stderr
+    result = run("estimate", "missing.parquet", "-p", "plan.json")
+    assert result.exit_code == 2
+    assert "missing.parquet" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["-p", "plan.json"], ["r.parquet"], ["r.parquet", "-p", "p", "--project", "x"]]
+)
+def test_usage_errors(run: Run, arguments: list[str]) -> None:
+    result = run("estimate", *arguments)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
+
+
+def test_help(run: Run) -> None:
+    shown = run("estimate", "--help")
+    assert shown.exit_code == 0
+    for word in ("Estimation", "Output", "--marginals", "--project", "REPORTS"):
+        assert word in shown.stdout
+    assert "estimate" in run("--help").stdout

@@ -1,0 +1,212 @@
+"""What the relationships command writes, and how it fails."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from seepage.collect.attenuation import retention
+from seepage.collect.designs import independent, sampled_views
+from seepage.collect.plan_files import write_plan
+from seepage.domain import Domain
+from seepage.plan.reports_io import write_reports
+from seepage.tables import load
+
+Run = Callable[..., Result]
+FIVE = "columns:\n" + "".join(f"  X{i}: {{categories: [1, 2, 3, 4]}}\n" for i in range(1, 6))
+FAVOURED = "X1 and X2 favoured:X1=2,X2=2,X3=0.333333333,X4=0.333333333,X5=0.333333333"
+GRADUATED = "Graduated:X1=2,X2=1.5,X3=0.75,X4=0.5,X5=0.25"
+
+
+@pytest.fixture
+def five(folder: Path) -> Path:
+    path = folder / "five.yaml"
+    path.write_text(FIVE, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def collected(folder: Path, people: Path) -> tuple[Path, Path]:
+    table = load(people)
+    plan = independent(table.domain, 3.0)
+    write_plan(plan, folder / "plan.json")
+    codes = table.codes.repeat(300, axis=0)
+    write_reports(plan.randomize_codes(codes, rng=1), folder / "reports.parquet")
+    return folder / "plan.json", folder / "reports.parquet"
+
+
+def read(result: Result) -> dict:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_table_1(run: Run, five: Path) -> None:
+    result = run("relationships", five, "-e", "1", "-a", FAVOURED, "-a", GRADUATED)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    rows = {line[:7]: line.split()[3::2] for line in result.stdout.splitlines() if " × " in line}
+    assert rows["X1 × X2"] == ["9.0", "37.8", "28.6"]
+    assert rows["X1 × X3"] == ["9.0", "5.5", "13.4"]
+    assert rows["X3 × X4"] == ["9.0", "0.8", "3.0"]
+    assert rows["X4 × X5"] == ["9.0", "0.8", "0.9"]
+    assert "every relationship keeps 9.0 % of its strength" in result.stdout
+    assert "X1 × X2 survives most, with 37.8 %" in " ".join(result.stdout.split())
+    for title in ("Retention", "Budgets", "Assumptions", "Next"):
+        assert f"\n{title}" in result.stdout
+
+
+def test_outputs(run: Run, five: Path, folder: Path) -> None:
+    content = read(run("relationships", five, "-e", "1", "-a", GRADUATED, "--json"))
+    assert content["format"] == "seepage.retentions"
+    assert len(content["relationships"]) == 10
+    first = content["relationships"][0]
+    assert first["names"] == ["X1", "X2"]
+    assert first["retention"]["Graduated"] == retention([4, 4], [2.0, 1.5])
+    result = run("relationships", five, "--orders", "2,3", "--csv", "-")
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert len(rows) == 20
+    assert rows[-1]["relationship"] == "X3 × X4 × X5"
+    done = run(
+        "relationships", five, "--html", "page.html", "--chart", "map.svg", "-a", GRADUATED, "-q"
+    )
+    assert done.exit_code == 0, done.output
+    page = (folder / "page.html").read_text("utf-8")
+    assert "<script" not in page
+    assert "28.6 %" in page
+    assert "28.6 %" in (folder / "map.svg").read_text("utf-8")
+    only = run("relationships", five, "--orders", "3", "--chart", "bars.svg", "--html", "p.html")
+    assert only.exit_code == 0, only.output
+    assert "2.7 %" in only.stdout
+
+
+def test_allocations(run: Run, five: Path, folder: Path) -> None:
+    content = read(
+        run(
+            "relationships", five, "--total", "5", "--objective", "sum", "--objective", "worst",
+            "--importance", "X1,X2=4", "--keep", "X4,X5=0.02", "--maximum", "X3=1", "--json",
+        )
+    )  # fmt: skip
+    assert list(content["budgets"]) == ["sum", "worst"]
+    for budgets in content["budgets"].values():
+        assert sum(budgets.values()) <= 5
+        assert budgets["X3"] <= 1
+        assert retention([4, 4], [budgets["X4"], budgets["X5"]]) >= 0.02
+    done = run("relationships", five, "--total", "5", "--out", "budgets.json")
+    assert done.exit_code == 0, done.output
+    assert "wrote budgets.json" in done.stderr
+    written = json.loads((folder / "budgets.json").read_text("utf-8"))
+    assert written["format"] == "seepage.budgets"
+    assert sum(written["budgets"].values()) <= 5
+    again = read(run("relationships", five, "--budgets", "budgets.json", "--json"))
+    assert again["budgets"]["budgets"] == written["budgets"]
+
+
+def test_a_table_and_chosen_relationships(run: Run, people: Path) -> None:
+    content = read(
+        run("relationships", people, "-x", "age", "--pair", "sex,coin", "--pair", "sex,copy,coin",
+            "-e", "2", "-e", "inf", "--json")
+    )  # fmt: skip
+    assert [item["names"] for item in content["relationships"]] == [
+        ["sex", "coin"],
+        ["sex", "copy", "coin"],
+    ]
+    assert content["relationships"][0]["retention"]["ε = inf"] == 1
+    assert content["source"] == "people.csv"
+
+
+def test_a_plan(run: Run, collected: tuple[Path, Path]) -> None:
+    plan, _ = collected
+    by_option = read(run("relationships", "--plan", plan, "--json"))
+    in_place = read(run("relationships", plan, "--json"))
+    assert by_option == in_place
+    assert by_option["budgets"]["plan"]["sex"] == pytest.approx(3.0)
+
+
+def test_estimates(run: Run, collected: tuple[Path, Path], folder: Path) -> None:
+    plan, reports = collected
+    result = run("relationships", "--plan", plan, "--reports", reports)
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.stdout.split())
+    assert "From 2,400 records (simulated reports), the clearest is" in text
+    assert "sex × copy correlation" in text
+    content = read(
+        run(
+            "relationships", plan, "--reports", reports, "--pair", "sex,copy", "--kind",
+            "covariance", "--kind", "odds", "--regress", "sex=coin,age", "--json",
+        )
+    )  # fmt: skip
+    kinds = [item["kind"] for item in content["estimates"]]
+    assert kinds == ["covariance", "log odds ratio", "slope", "slope"]
+    # sex and copy are the same fair coin: covariance 1/4.
+    first = content["estimates"][0]
+    assert abs(first["estimate"] - 0.25) < 4 * first["standard_error"]
+    assert first["uncorrected"] < first["estimate"]
+    assert content["simulated"]
+    done = run(
+        "relationships", "--plan", plan, "--reports", reports, "--html", "e.html", "--chart",
+        "e.svg", "--csv", "e.csv", "-q",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "not a release" in (folder / "e.html").read_text("utf-8")
+    assert "Uncorrected" in (folder / "e.svg").read_text("utf-8")
+
+
+def test_infeasible(run: Run, five: Path) -> None:
+    result = run("relationships", five, "--total", "1", "--keep", "X1,X2=0.5")
+    assert result.exit_code == 1
+    assert "target missed: expected a total of at least" in result.stderr
+    assert "X1 × X2" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["five.yaml", "--orders", "9"], "orders from 1 to the number of attributes (5), got 9"),
+        (["five.yaml", "--orders", "a"], "--orders 2,3,…, got 'a'"),
+        (["five.yaml", "-e", "-1"], "--epsilon to be a number from 0 to inf"),
+        (["five.yaml", "-e", "1", "-e", "1.0"], "different labels"),
+        (["five.yaml", "-a", "X1=2"], "--allocation LABEL:NAME=EPS"),
+        (["five.yaml", "-a", "some:X1=2"], "none for 'X2'"),
+        (["five.yaml", "-a", "some:X9=2"], "expected an attribute, got 'X9'"),
+        (["five.yaml", "--keep", "X1,X2=0.5"], "--keep with --total only"),
+        (["five.yaml", "--total", "5", "--keep", "X1=0.5"], "two or more different columns"),
+        (["five.yaml", "--total", "5", "--keep", "X1,X2=2"], "in [0, 1], got 2"),
+        (["five.yaml", "--total", "x"], "--total to be a number"),
+        (["five.yaml", "--out", "b.json"], "expected --out with a --total"),
+        (["five.yaml", "--pair", "X1"], "two or more different columns"),
+        (["five.yaml", "--pair", "X1,X9"], "got 'X9'"),
+        (["five.yaml", "--kind", "odds"], "--kind with --reports only"),
+        (["five.yaml", "--reports", "r.parquet"], "expected --plan with --reports"),
+        (["--plan", "none.json"], "none.json"),
+        (["--plan", "plan.json", "--reports", "none.parquet"], "none.parquet"),
+        (["--plan", "plan.json", "--reports", "r", "-e", "1"], "--epsilon without --reports"),
+        (["--plan", "plan.json", "--reports", "r", "--regress", "sex"], "--regress Y=A,B"),
+        (["--plan", "views.json"], "design 'independent'"),
+        ([], "expected a TABLE"),
+    ],
+)
+def test_bad_input(
+    run: Run, five: Path, collected: tuple[Path, Path], folder: Path, words: list[str], said: str
+) -> None:
+    write_plan(sampled_views(Domain.of({"a": [1, 2], "b": [1, 2]}), 1.0), folder / "views.json")
+    result = run("relationships", *words)
+    assert result.exit_code == 2, result.output
+    assert said in result.stderr
+    assert result.stderr.startswith("error: ")
+    assert result.stdout == ""
+    assert not (folder / "b.json").exists()
+
+
+def test_labels_that_are_markup(run: Run, folder: Path) -> None:
+    (folder / "odd.csv").write_text("<b>[bold]</b>,a×b\n" + "x,1\ny,2\n" * 4, encoding="utf-8")
+    result = run("relationships", "odd.csv", "--html", "o.html", "--chart", "o.svg")
+    assert result.exit_code == 0, result.output
+    assert "<b>[bold]</b> × a×b" in result.stdout
+    assert "<b>[bold]" not in (folder / "o.html").read_text("utf-8")
