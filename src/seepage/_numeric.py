@@ -31,9 +31,13 @@ def as_float_array(value: ArrayLike, name: str) -> FloatArray:
     """
     try:
         raw = np.asarray(value)
+        masked = bool(np.any(getattr(value, "mask", False)))  # np.asarray forgets what is missing
     except Exception as error:  # whatever an object's own conversion raises
         msg = f"expected {name} to be a number or a rectangular array, got {value!r}"
         raise InvalidInputError(msg) from error
+    if masked and hasattr(value, "filled"):
+        msg = f"expected {name} without masked values, got {value!r}"
+        raise InvalidInputError(msg)
     if raw.dtype.kind == "O" and raw.size and all(_is_real(item) for item in raw.flat):
         try:
             raw = raw.astype(np.float64)  # fractions.Fraction, decimal.Decimal, huge integers
@@ -130,7 +134,7 @@ def check_conditional(value: ArrayLike, name: str = "conditional") -> FloatArray
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
         msg = (
-            f"expected {name} to hold probabilities, got {array[row, column]!r} "
+            f"expected {name} to hold probabilities, got {float(array[row, column])!r} "
             f"in row {row}, column {column}"
         )
         raise InvalidInputError(msg)
@@ -138,7 +142,7 @@ def check_conditional(value: ArrayLike, name: str = "conditional") -> FloatArray
     off = np.abs(sums - 1) > ROW_SUM_TOLERANCE
     if off.any():
         row = int(np.flatnonzero(off)[0])
-        msg = f"expected every row of {name} to sum to 1, got {sums[row]!r} in row {row}"
+        msg = f"expected every row of {name} to sum to 1, got {float(sums[row])!r} in row {row}"
         raise InvalidInputError(msg)
     return array
 

@@ -40,9 +40,10 @@ class InfeasibleError(SeepageError):
     ----------
     message : str
     attribute : str, optional
-        Of budgets: the attribute with the largest total at the minimum budgets.
+        What stands in the way: of budgets the attribute with the largest total at the minimum
+        budgets, of tests the one that misses its power.
     total : float, optional
-        That total, in nats.
+        What it reaches: that total in nats, or that power in [0, 1].
     nearest : tuple of str
         The nearest wishes that can be met, in words.
     """

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from seepage._numeric import FloatArray, IntArray, check_epsilon, freeze, like_input, log_ratio
 from seepage.errors import InvalidInputError
-from seepage.tradeoff import TradeOff
+from seepage.tradeoff import PiecewiseLinear
 
 _ORDINARY = 300.0
 """Up to this ε nothing leaves the range of normal numbers."""
@@ -54,7 +54,7 @@ class CurveStack:
         opaque: list[tuple[int, Curve]] = []
         for i, item in enumerate(curves):
             curve = _with_vertices(item)
-            if isinstance(curve, TradeOff):
+            if isinstance(curve, PiecewiseLinear):
                 # Beyond the largest gap, α grows and the gap shrinks: such a vertex is never best.
                 end = int(np.argmax(curve.gap)) + 1
                 alphas.append(curve.alpha[:end])
@@ -99,7 +99,7 @@ class CurveStack:
             return np.zeros(0), np.zeros(0)
         if self.opaque:
             msg = (
-                "expected curves with vertices (TradeOff) for a derivative, got "
+                "expected curves with vertices (PiecewiseLinear) for a derivative, got "
                 f"{type(self.opaque[0][1]).__name__}"
             )
             raise InvalidInputError(msg)
@@ -123,12 +123,12 @@ class CurveStack:
 
 
 def _with_vertices(curve: Curve) -> Curve:
-    if isinstance(curve, TradeOff):
+    if isinstance(curve, PiecewiseLinear):
         return curve
     convert = getattr(curve, "tradeoff", None)
     if callable(convert):
         converted = convert()
-        if isinstance(converted, TradeOff):
+        if isinstance(converted, PiecewiseLinear):
             return converted
     if not callable(getattr(curve, "leakage", None)):
         msg = f"expected a curve with a method leakage(epsilon), got {type(curve).__name__}"
@@ -168,7 +168,7 @@ def leakage_slope(curve: Curve, epsilon: ArrayLike) -> float | FloatArray:
 
     Parameters
     ----------
-    curve : TradeOff, or what converts to one with ``.tradeoff()``
+    curve : PiecewiseLinear, or what converts to one with ``.tradeoff()``
     epsilon : float or array-like of float
         In [0, ∞].
 

@@ -9,7 +9,7 @@ import numpy as np
 from seepage import _envelope
 from seepage._numeric import FloatArray
 from seepage.leakage.robust import robust_total_variation
-from seepage.tradeoff import TradeOff
+from seepage.tradeoff import PiecewiseLinear
 
 
 def parameters(lower: FloatArray, upper: FloatArray) -> dict[str, float]:
@@ -110,7 +110,7 @@ def calibrated_gap(alpha: float, delta: float, s: float, t: float) -> float:
     return min(1.0, delta + one * max(numerator, 0.0) / denominator)
 
 
-def curve(crossing: float, gap: float, delta: float) -> TradeOff:
+def curve(crossing: float, gap: float, delta: float) -> PiecewiseLinear:
     """Curve through (0, δ) and (g', g' + gap), and their reflections, which swapping x, x' adds.
 
     A reflection keeps the gap at a higher false-alarm rate, so the leakage is that of the first
@@ -120,4 +120,4 @@ def curve(crossing: float, gap: float, delta: float) -> TradeOff:
     rates = np.array([0.0, 0.0, crossing, mirrored, 1.0 - delta, 1.0])
     gaps = np.minimum([0.0, delta, gap, gap, delta, 0.0], 1.0 - rates)
     kept = _envelope.upper_hull(rates, gaps)
-    return TradeOff(rates[kept], gaps[kept])
+    return PiecewiseLinear(rates[kept], gaps[kept])

@@ -23,9 +23,10 @@ from seepage._numeric import (
 )
 from seepage.errors import InvalidInputError
 from seepage.leakage._root import largest_feasible
-from seepage.tradeoff import TradeOff
+from seepage.tradeoff import PiecewiseLinear, TradeOff
 
-Transition = ArrayLike | TradeOff | None
+Transition = ArrayLike | PiecewiseLinear | None
+Curves = tuple[PiecewiseLinear | None, PiecewiseLinear | None]
 """Row-stochastic table of shape (k, k), the envelope of one, or None when unknown."""
 
 
@@ -59,10 +60,10 @@ def temporal_leakage(
 
     Parameters
     ----------
-    backward : array-like of float, shape (k, k), TradeOff or None
+    backward : array-like of float, shape (k, k), PiecewiseLinear or None
         ``p(previous value | value)``: rows are values of the step, columns of the one before.
         None: the attacker does not know this dependence.
-    forward : array-like of float, shape (k, k), TradeOff or None
+    forward : array-like of float, shape (k, k), PiecewiseLinear or None
         ``p(next value | value)``.
     budgets : array-like of float, shape (T,)
         ε of every step, in [0, ∞].
@@ -102,7 +103,7 @@ def temporal_supremum(transition: Transition, epsilon: float) -> float:
 
     Parameters
     ----------
-    transition : array-like of float, shape (k, k), TradeOff or None
+    transition : array-like of float, shape (k, k), PiecewiseLinear or None
         Of that direction; see `temporal_leakage`.
     epsilon : float
         In [0, ∞].
@@ -133,7 +134,7 @@ def temporal_budgets(
 
     Parameters
     ----------
-    backward, forward : array-like of float, shape (k, k), TradeOff or None
+    backward, forward : array-like of float, shape (k, k), PiecewiseLinear or None
         See `temporal_leakage`.
     target : float
         Largest total leakage, in nats, in [0, ∞].
@@ -178,9 +179,12 @@ def temporal_budgets(
     return budgets
 
 
-def _curve(transition: Transition, name: str) -> TradeOff | None:
-    if transition is None or isinstance(transition, TradeOff):
+def _curve(transition: Transition, name: str) -> PiecewiseLinear | None:
+    if transition is None or isinstance(transition, PiecewiseLinear):
         return transition
+    if isinstance(transition, TradeOff):
+        msg = f"expected {name} to be a curve with vertices, got {type(transition).__name__}"
+        raise InvalidInputError(msg)
     P = check_conditional(as_float_array(transition, name), name)
     if P.shape[0] != P.shape[1]:
         msg = f"expected {name} to be a square table, got shape {P.shape}"
@@ -188,7 +192,7 @@ def _curve(transition: Transition, name: str) -> TradeOff | None:
     return TradeOff.envelope(P)
 
 
-def _recursion(curve: TradeOff | None, e: FloatArray) -> FloatArray:
+def _recursion(curve: PiecewiseLinear | None, e: FloatArray) -> FloatArray:
     """``L(B_{t−1})`` for every step, 0 at the first."""
     part = np.zeros(e.size)
     if curve is not None:
@@ -197,7 +201,7 @@ def _recursion(curve: TradeOff | None, e: FloatArray) -> FloatArray:
     return part
 
 
-def _supremum(curve: TradeOff | None, epsilon: float) -> float:
+def _supremum(curve: PiecewiseLinear | None, epsilon: float) -> float:
     if curve is None or epsilon == 0 or np.isinf(epsilon):
         return epsilon
     alpha, gap = curve.alpha, curve.gap
@@ -224,13 +228,16 @@ def _positive_root(a: FloatArray, b: FloatArray, c: FloatArray | float) -> Float
 
 
 def _uniform_excess(
-    curves: tuple[TradeOff | None, TradeOff | None], epsilon: float, steps: int, target: float
+    curves: Curves,
+    epsilon: float,
+    steps: int,
+    target: float,
 ) -> float:
     parts = [_uniform_parts(curve, epsilon, steps) for curve in curves]
     return float((parts[0] + parts[1][::-1]).max()) + epsilon - target
 
 
-def _uniform_parts(curve: TradeOff | None, epsilon: float, steps: int) -> FloatArray:
+def _uniform_parts(curve: PiecewiseLinear | None, epsilon: float, steps: int) -> FloatArray:
     """The recursion with a common ε; it stops at the first repetition."""
     part = np.zeros(steps)
     if curve is None:
@@ -243,9 +250,7 @@ def _uniform_parts(curve: TradeOff | None, epsilon: float, steps: int) -> FloatA
     return part
 
 
-def _balanced(
-    curves: tuple[TradeOff | None, TradeOff | None], target: float, steps: int
-) -> FloatArray:
+def _balanced(curves: Curves, target: float, steps: int) -> FloatArray:
     def excess(epsilon: float) -> float:
         past, future = (_supremum(curve, epsilon) for curve in curves)
         return past + (future - epsilon if np.isfinite(future) else future) - target

@@ -32,7 +32,7 @@ from seepage.leakage._triad_numerics import (
 )
 from seepage.leakage.robust import robust_disclosure
 from seepage.leakage.uncertainty import Uncertainty, interval_rows
-from seepage.tradeoff import TradeOff
+from seepage.tradeoff import PiecewiseLinear
 
 _LARGEST_CALIBRATION = 700.0  # e^ε₀ is a finite number up to here
 
@@ -154,12 +154,12 @@ class Triad:
         """False-alarm rate of the middle vertex: g' = (φ − δ)/(e^α − 1); 0 when φ = δ."""
         return crossing_rate(self.alpha, self.delta, self.phi)
 
-    def tradeoff(self) -> TradeOff:
+    def tradeoff(self) -> PiecewiseLinear:
         """Trade-off curve that lies on or above the curve of every ordered pair of rows."""
         return self._curve
 
     @cached_property
-    def _curve(self) -> TradeOff:
+    def _curve(self) -> PiecewiseLinear:
         return curve(self.crossing, self.phi, self.delta)
 
     @overload
@@ -278,7 +278,7 @@ class CalibratedTriad:
         return crossing_rate(self.alpha, self.delta, self.phi)
 
     @cached_property
-    def _curve(self) -> TradeOff:
+    def _curve(self) -> PiecewiseLinear:
         return curve(self.crossing, self.phi, self.delta)
 
     @overload
@@ -360,12 +360,12 @@ class UncalibratedTriad:
         high, low = np.maximum(ratios, ratios.T), np.minimum(ratios, ratios.T)
         return cls(alpha=float(high.max()), gamma=float(low.max()), delta=delta)
 
-    def tradeoff(self) -> TradeOff:
+    def tradeoff(self) -> PiecewiseLinear:
         """Trade-off curve that lies on or above the curve of every ordered pair of rows."""
         return self._curve
 
     @cached_property
-    def _curve(self) -> TradeOff:
+    def _curve(self) -> PiecewiseLinear:
         crossing, gap = two_slopes(self.alpha, self.gamma, self.delta)
         return curve(crossing, gap, self.delta)
 

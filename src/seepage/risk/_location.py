@@ -1,0 +1,346 @@
+"""Power of tests of means, slopes and correlations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from seepage.errors import InvalidInputError
+from seepage.results import Standing
+from seepage.risk._noncentral import correlation_power, t_power
+from seepage.risk._normal_noise import critical, shift_power, tail
+from seepage.risk._outcome import (
+    DROWNED,
+    Case,
+    Level,
+    Outcome,
+    PowerMethod,
+    clipped,
+    impossible,
+    powerless,
+)
+from seepage.risk._simulated import NoisyT, noisy_products, noisy_t
+from seepage.risk.designs import (
+    Correlation,
+    OneSampleMean,
+    PairedDifference,
+    Slope,
+    TwoSampleMeans,
+    Values,
+    second_size,
+)
+from seepage.risk.protections import Noise, RandomizedResponse
+
+Mean = OneSampleMean | PairedDifference | TwoSampleMeans
+
+NORMAL_DATA = "The statistic is normal before protection: normal data, or many records."
+PLANNED_SD = "The analyst knows the standard deviation; the planned one is the true one."
+LARGE = "The records are so many that the statistic of the randomised reports is normal."
+TOO_FEW = "Too few records for a standard deviation: the test cannot be computed and never rejects."
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A location test without its protection.
+
+    Parameters
+    ----------
+    effect : float
+        Signed so that positive is looked for.
+    sd : float
+        Of one record.
+    spread : float
+        The variance of the estimate is ``sd²·spread``.
+    df : float
+        Degrees of freedom of the estimate of `sd`.
+    known_sd : bool
+    values : Values
+        What is protected.
+    weight : float
+        Replacing one record changes the estimate by at most ``weight · width``.
+    squares : float
+        and the estimated variance by at most ``squares · width²``.
+    """
+
+    effect: float
+    sd: float
+    spread: float
+    df: float
+    known_sd: bool
+    values: Values
+    weight: float
+    squares: float
+
+
+def mean_power(design: Mean, case: Case) -> Outcome:
+    """Power of a test of means."""
+    n, level = case.n, case.level
+    values = design.differences if isinstance(design, PairedDifference) else design.values
+    sizes = (n, second_size(n, design.ratio)) if isinstance(design, TwoSampleMeans) else (n,)
+    if isinstance(case.protection, RandomizedResponse):
+        return _reported_means(values, sizes, case, case.protection, known_sd=design.known_sd)
+    df = sum(sizes) - len(sizes)
+    plan = _Plan(
+        effect=level.signed(case.effect),
+        sd=values.sd,
+        spread=sum(1 / size for size in sizes),
+        df=df,
+        known_sd=design.known_sd,
+        values=values,
+        weight=1 / min(sizes),
+        squares=max(1 - 1 / size for size in sizes) / df if df else 0.0,
+    )
+    return _noisy(plan, level, case.protection, case.method)
+
+
+def slope_power(design: Slope, case: Case) -> Outcome:
+    """Power of a test of one regression coefficient."""
+    n, level, protection = case.n, case.level, case.protection
+    if isinstance(protection, RandomizedResponse):
+        return _reported_slope(design, case, protection)
+    x = design.predictor
+    spread = 1 / (n * x.sd * x.sd * (1 - design.shared))
+    if protection is not None:
+        if not design.known_sd:
+            msg = (
+                "expected known_sd=True for a regression with noise on its coefficient, got False: "
+                "the noisy coefficient does not tell the standard deviation around the regression"
+            )
+            raise InvalidInputError(msg)
+        furthest = x.width / 2 + abs(x.off_centre)
+    else:
+        furthest = 0.0
+    plan = _Plan(
+        effect=level.signed(case.effect),
+        sd=design.outcome.sd,
+        spread=spread,
+        df=n - 2 - design.others,
+        known_sd=design.known_sd,
+        values=design.outcome,
+        weight=furthest * spread,
+        squares=0.0,
+    )
+    outcome = _noisy(plan, level, protection, case.method)
+    if protection is None:
+        return outcome
+    return _with(
+        outcome,
+        "The predictors are public; the outcome is protected, within its declared range.",
+        "No adjusted predictor is further from its mean than its declared range allows.",
+    )
+
+
+def correlation_test_power(design: Correlation, case: Case) -> Outcome:
+    """Power of a test of a correlation."""
+    n, level, protection, method = case.n, case.level, case.protection, case.method
+    rho = level.signed(case.effect)
+    if isinstance(protection, RandomizedResponse):
+        kept = [
+            _reports(values, protection, i, values.off_centre, 0.0)
+            for i, values in enumerate((design.first, design.second))
+        ]
+        shrink = math.prod(
+            lam * values.sd / math.sqrt(variance)
+            for (lam, variance), values in zip(kept, (design.first, design.second), strict=True)
+        )
+        outcome = _correlation(rho * shrink, n, level, method)
+        if not _protects(protection):
+            return outcome
+        return _estimated(outcome, LARGE)
+    if protection is None:
+        return _correlation(rho, n, level, method)
+    if method == "normal":
+        msg = "expected method 'exact' for a correlation with noise, got 'normal'"
+        raise InvalidInputError(msg)
+    edges = [
+        [(-v.width / 2 - v.off_centre) / v.sd, (v.width / 2 - v.off_centre) / v.sd]
+        for v in (design.first, design.second)
+    ]
+    products = np.outer(np.array(edges[0]), np.array(edges[1]))
+    if protection.mu == 0:
+        return powerless(level, "pure noise")
+    return noisy_products(rho, n, level, protection, float(np.ptp(products)) / n)
+
+
+def _correlation(rho: float, n: int, level: Level, method: PowerMethod) -> Outcome:
+    if n < 3 or (method == "normal" and n < 4):
+        return impossible(level, TOO_FEW)
+    if method == "normal":
+        shift = math.inf if abs(rho) >= 1 else math.atanh(rho) * math.sqrt(n - 3)
+        shift = math.copysign(min(abs(shift), 1e154), rho)
+        power, missed = shift_power(shift, (1.0, 1.0), 0.0, level.tail, two_sided=level.two_sided)
+        return Outcome(
+            *clipped(power, missed), "Fisher's z", Standing.ESTIMATE, assumptions=(NORMAL_DATA,)
+        )
+    power, missed = correlation_power(rho, n, level.tail, two_sided=level.two_sided)
+    return Outcome(
+        *clipped(power, missed),
+        "noncentral t over normal pairs",
+        assumptions=("The two attributes are normal together.",),
+    )
+
+
+# ------------------------------------------------------------------------------- noise
+
+
+def _noisy(plan: _Plan, level: Level, protection: Noise | None, method: PowerMethod) -> Outcome:
+    """Test of an estimate that is normal, without or with noise."""
+    width = 0.0 if protection is None else plan.values.width
+    if protection is not None and protection.mu == 0:
+        return powerless(level, "pure noise", "With μ = 0 the release is pure noise.")
+    se = plan.sd * math.sqrt(plan.spread)
+    s, b = (0.0, 0.0) if protection is None else protection.scales(plan.weight * width)
+    if s + b > DROWNED:
+        return powerless(level, "pure noise")
+    if not plan.known_sd:
+        if plan.df < 1:
+            return impossible(level, TOO_FEW)
+        if method == "exact":
+            if s == 0 and b == 0:
+                return _t_test(plan.effect / se, plan.df, level)
+            if protection is not None:  # always so here
+                sensitivities = (
+                    plan.weight * width,
+                    plan.squares * width * width,
+                )
+                draw = NoisyT(plan.effect, plan.sd, plan.spread, plan.df, sensitivities)
+                return noisy_t(draw, level, protection)
+    total = math.hypot(se, s)
+    if method == "normal":
+        approximate = math.hypot(total, math.sqrt(2) * b)
+        power, missed = shift_power(
+            plan.effect, (approximate, approximate), 0.0, level.tail, two_sided=level.two_sided
+        )
+        notes = [NORMAL_DATA, PLANNED_SD]
+        if b:
+            c = critical(level.tail, approximate, 0.0)
+            size = float(tail(c, total, b)) * (2 if level.two_sided else 1)
+            notes.append(
+                "The Laplace noise is taken as normal with the same variance (the paper's form); "
+                f"the critical value then has a false-alarm rate of {size:.6g}."
+            )
+        exact = plan.known_sd and not b
+        standing = Standing.EXACT if exact else Standing.ESTIMATE
+        return Outcome(
+            *clipped(power, missed), "normal approximation", standing, assumptions=tuple(notes)
+        )
+    power, missed = shift_power(
+        plan.effect, (total, total), b, level.tail, two_sided=level.two_sided
+    )
+    name = "normal and Laplace, convolved" if b else "normal"
+    return Outcome(*clipped(power, missed), name, assumptions=(NORMAL_DATA, PLANNED_SD))
+
+
+def _t_test(noncentrality: float, df: float, level: Level) -> Outcome:
+    power, missed = t_power(np.array(noncentrality), df, level.tail, two_sided=level.two_sided)
+    return Outcome(
+        *clipped(float(power), float(missed)),
+        "noncentral t",
+        assumptions=("The data are normal, with equal variances.",),
+    )
+
+
+# --------------------------------------------------------------- randomised response
+
+
+def _reports(
+    values: Values, protection: RandomizedResponse, attribute: int, off: float, extra: float
+) -> tuple[float, float]:
+    """Retention λ, and variance of the reports of a numeric attribute.
+
+    A report is the value with probability λ and otherwise one of k equally spaced values, so
+    ``Var = λσ² + (1−λ)·width²(k+1)/(12(k−1)) + λ(1−λ)·off²`` with `off` the mean minus the middle.
+
+    Parameters
+    ----------
+    values : Values
+    protection : RandomizedResponse
+    attribute : int
+    off : float
+    extra : float
+        Variance to add to σ².
+    """
+    k = protection.size_of(attribute)
+    lam = protection.retention(attribute)
+    uniform = values.width**2 * (k + 1) / (12 * (k - 1))
+    own = values.sd**2 + extra
+    return lam, lam * own + (1 - lam) * (uniform + lam * off**2)
+
+
+def _reported_means(
+    values: Values,
+    sizes: tuple[int, ...],
+    case: Case,
+    protection: RandomizedResponse,
+    *,
+    known_sd: bool,
+) -> Outcome:
+    effect, level = case.effect, case.level
+    protection.single()
+    start = values.off_centre
+    lam, before = _reports(values, protection, 0, start, 0.0)
+    _, after = _reports(values, protection, 0, start + effect, 0.0)
+    # In two groups the first keeps the mean of the null hypothesis; one group is the last of one.
+    each = (before, after)[-len(sizes) :]
+    if not known_sd and sum(sizes) == len(sizes):
+        return impossible(level, TOO_FEW)
+    shift = level.signed(lam * effect)
+    if not known_sd and case.method == "exact":
+        df = sum(sizes) - len(sizes)
+        pooled = sum((m - 1) * v for m, v in zip(sizes, each, strict=True)) / df
+        outcome = _t_test(shift / math.sqrt(pooled * sum(1 / m for m in sizes)), df, level)
+        exact = not _protects(protection)
+        return outcome if exact else _estimated(outcome, LARGE)
+    null = math.sqrt(before * sum(1 / m for m in sizes))
+    other = math.sqrt(sum(v / m for m, v in zip(sizes, each, strict=True)))
+    power, missed = shift_power(shift, (null, other), 0.0, level.tail, two_sided=level.two_sided)
+    outcome = Outcome(*clipped(power, missed), "normal", assumptions=(PLANNED_SD,))
+    exact = known_sd and not _protects(protection)
+    return outcome if exact else _estimated(outcome, LARGE)
+
+
+def _reported_slope(design: Slope, case: Case, protection: RandomizedResponse) -> Outcome:
+    effect, n, level, method = case.effect, case.n, case.level, case.method
+    x, y = design.predictor, design.outcome
+    if n - 2 - design.others < 1 and not design.known_sd:
+        return impossible(level, TOO_FEW)
+    explained = effect**2 * x.sd**2 + design.explained_sd**2
+    lam, variance = _reports(y, protection, 0, y.off_centre, explained)
+    public = protection.epsilon_of(1) == math.inf
+    if public:
+        around = variance - lam**2 * explained
+        shift = lam * effect * x.sd * math.sqrt((1 - design.shared) / around)
+    else:
+        if design.others:
+            msg = (
+                "expected public predictors (an epsilon of inf for the second attribute) in a "
+                f"regression with {design.others} others, got epsilon {protection.epsilon!r}: "
+                "randomised predictors no longer separate their effects"
+            )
+            raise InvalidInputError(msg)
+        lam_x, variance_x = _reports(x, protection, 1, x.off_centre, 0.0)
+        rho = lam * lam_x * effect * x.sd**2 / math.sqrt(variance * variance_x)
+        shift = rho / math.sqrt((1 - rho) * (1 + rho))
+    shift = level.signed(shift) * math.sqrt(n)
+    if design.known_sd or method == "normal":
+        power, missed = shift_power(shift, (1.0, 1.0), 0.0, level.tail, two_sided=level.two_sided)
+        outcome = Outcome(*clipped(power, missed), "normal", assumptions=(PLANNED_SD,))
+    else:
+        outcome = _t_test(shift, n - 2 - design.others, level)
+    if public and protection.epsilon_of(0) == math.inf and method == "exact":
+        return outcome
+    return _estimated(outcome, LARGE)
+
+
+def _protects(protection: RandomizedResponse) -> bool:
+    return not (protection.epsilon_of(0) == math.inf == protection.epsilon_of(1))
+
+
+def _with(outcome: Outcome, *notes: str) -> Outcome:
+    return replace(outcome, assumptions=outcome.assumptions + notes)
+
+
+def _estimated(outcome: Outcome, *notes: str) -> Outcome:
+    return replace(outcome, standing=Standing.ESTIMATE, assumptions=outcome.assumptions + notes)
