@@ -33,9 +33,13 @@ def width_edges(values: FloatArray, n_bins: int) -> FloatArray:
         Each edge is the shortest number near the exact one that puts every value into the same
         interval, so that a label states the very edge in use.
     """
-    low, high = float(values[0]), float(values[-1])
+    return _short(width_cuts(float(values[0]), float(values[-1]), n_bins), values)
+
+
+def width_cuts(low: float, high: float, n_bins: int) -> FloatArray:
+    """Exact inner edges of `n_bins` intervals of equal width from `low` to `high`."""
     part = np.arange(1, n_bins) / n_bins
-    return _short(low * (1 - part) + high * part, values)
+    return low * (1 - part) + high * part
 
 
 def quantile_edges(values: FloatArray, counts: IntArray, n_bins: int) -> FloatArray:

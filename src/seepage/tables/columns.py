@@ -64,9 +64,18 @@ class Column:
     nulls: frozenset[Label] = frozenset()
 
     @property
+    def size(self) -> int:
+        """Number of records."""
+        return len(self.codes)
+
+    @property
     def missing(self) -> int:
         """Number of records without a value."""
-        return len(self.codes) - int(self.counts.sum())
+        return self.size - int(self.counts.sum())
+
+    def record(self, position: int) -> int:
+        """Number, from 1, of the record at a position of `codes`."""
+        return position + 1
 
     def take(self, chosen: BoolArray) -> Column:
         """Keep some records, and the values that still occur."""
@@ -209,20 +218,48 @@ def _positions(series: pl.Series, distinct: pl.Series) -> IntArray:
     return np.where(series.is_null().to_numpy(), -1, found)
 
 
-def _column(series: pl.Series, distinct: pl.Series, codes: IntArray, reading: Reading) -> Column:
-    """Clean the distinct values, sort them, join those that became equal, and recode."""
+@dataclass(frozen=True, eq=False)
+class Clean:
+    """Distinct values after cleaning.
+
+    Parameters
+    ----------
+    kind : {"text", "bool", "int", "float"}
+    values : array, shape (m,)
+        Different, in order, none of them missing.
+    lookup : array of int, shape (raw distinct values + 1,)
+        Position in `values` of each raw value, −1 where it means missing; the last entry is −1.
+    nulls : frozenset of labels
+        Which of the values that mean missing were met.
+    """
+
+    kind: Kind
+    values: NDArray[Any]
+    lookup: IntArray
+    nulls: frozenset[Label]
+
+
+def clean(distinct: pl.Series, reading: Reading) -> Clean:
+    """Clean distinct values, sort them, and join those that became equal.
+
+    Parameters
+    ----------
+    distinct : polars.Series
+        Different values of a column that `plain` returned, without null.
+    reading : Reading
+    """
     import polars as pl
 
     kind: Kind = "int"
     absent = np.zeros(len(distinct), dtype=np.bool_)
     met: frozenset[Label] = frozenset()
-    if series.dtype == pl.String:
+    if distinct.dtype == pl.String:
         texts = _stripped(distinct.to_list(), reading)
         met = _nulls_among(texts, reading)
         kind, cleaned, absent = _read_texts(texts, reading)
     else:
         cleaned = distinct.to_numpy()
-        kind = "bool" if series.dtype == pl.Boolean else kind
+        kind = "bool" if distinct.dtype == pl.Boolean else kind
     if kind == "int":
         present = cleaned[~absent]
         met |= {null for null, number in _null_numbers(reading) if (present == number).any()}
@@ -231,9 +268,15 @@ def _column(series: pl.Series, distinct: pl.Series, codes: IntArray, reading: Re
     values, inverse = np.unique(cleaned[~absent], return_inverse=True)
     lookup = np.full(len(cleaned) + 1, -1)  # the last entry serves code −1
     lookup[:-1][~absent] = inverse
-    codes = lookup[codes]
-    counts = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
-    return Column(series.name, kind, values, codes, counts, met)
+    return Clean(kind, values, lookup, met)
+
+
+def _column(series: pl.Series, distinct: pl.Series, codes: IntArray, reading: Reading) -> Column:
+    """Clean the distinct values and recode the records."""
+    found = clean(distinct, reading)
+    codes = found.lookup[codes]
+    counts = np.bincount(codes + 1, minlength=len(found.values) + 1)[1:]
+    return Column(series.name, found.kind, found.values, codes, counts, found.nulls)
 
 
 def _stripped(texts: list[str], reading: Reading) -> list[str]:

@@ -81,7 +81,7 @@ class TextFormat:
 
 
 @dataclass(frozen=True, eq=False)
-class _Layout:
+class Layout:
     """Where records end, and how many fields each has."""
 
     starts: IntArray
@@ -90,8 +90,9 @@ class _Layout:
     blank: BoolArray
     balanced: bool
 
-    def keep(self, chosen: BoolArray) -> _Layout:
-        return _Layout(
+    def keep(self, chosen: BoolArray) -> Layout:
+        """Keep some records."""
+        return Layout(
             self.starts[chosen],
             self.ends[chosen],
             self.fields[chosen],
@@ -117,64 +118,99 @@ def read_delimited(path: Path, form: TextFormat) -> tuple[pl.DataFrame, list[str
     TableError
         If the file is empty, is not text in the stated encoding, or its records do not fit.
     """
-    data = _decoded(path, form)
-    form = replace(form, separator=form.separator or _separator(path, data, form))
-    layout = _layout(data, form.delimiter, form.quote)
+    data = decoded(path, form)
+    form = replace(form, separator=form.separator or find_separator(path, data, form))
+    layout = find_layout(data, form.delimiter, form.quote)
     if not layout.balanced:
-        msg = (
-            f"expected every {form.quote} in {path.name} to be closed, got an odd number of them. "
-            "Give quote=None if the character has no special meaning."
-        )
-        raise TableError(msg)
-    records = _records(layout, form)
+        raise not_closed(path, form)
+    records = find_records(layout, form)
     if not len(records.starts):
         msg = f"expected a table in {path.name}, got an empty file"
         raise TableError(msg)
     notes: list[str] = []
-    hint = _header_hint(path, data, records, form)
-    names = _names(path, data, records, form, notes)
-    _check_different(path, names, hint if form.names is None else "")
+    hint = header_hint(path, data, records, form)
+    names = column_names(path, data, records, form, notes)
+    check_different(path, names, hint if form.names is None else "")
     body = records.keep(np.arange(len(records.starts)) >= int(form.header))
-    _check_fields(path, data, body, len(names), form)
+    check_fields(path, data, body, len(names), form)
     if not len(body.starts):
         msg = f"expected records in {path.name}, got a header only"
         raise TableError(msg)
-    return _parse(path, data, body, names, form), notes, hint
+    return parse(path, data, body, names, form), notes, hint
 
 
-def _decoded(path: Path, form: TextFormat) -> bytes:
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        msg = f"expected a file that can be read, got {str(path)!r}: {error.strerror}"
-        raise TableError(msg) from error
-    try:
-        text = raw.decode(form.encoding)
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        msg = (
-            f"expected {path.name} to be text in {form.encoding}, got byte "
-            f"0x{raw[error.start]:02x} in line {line}. Name its encoding, for instance "
-            "encoding='latin-1', 'cp1252' or 'utf-16' (--encoding)."
+def not_closed(path: Path, form: TextFormat) -> TableError:
+    """Error on a quote that does not end."""
+    return TableError(
+        f"expected every {form.quote} in {path.name} to be closed, got an odd number of them. "
+        "Give quote=None if the character has no special meaning."
+    )
+
+
+def not_read(path: Path, error: OSError) -> TableError:
+    """Error on a file that the system does not let read."""
+    return TableError(f"expected a file that can be read, got {str(path)!r}: {error.strerror}")
+
+
+def not_text(path: Path, form: TextFormat, error: UnicodeError, before: int = 0) -> TableError:
+    """Error on bytes that are no text in the stated encoding, `before` lines after the start."""
+    if not isinstance(error, UnicodeDecodeError):
+        return TableError(
+            f"expected {path.name} to be text in {form.encoding}, got an error: {error}"
         )
-        raise TableError(msg) from None
-    except UnicodeError as error:
-        msg = f"expected {path.name} to be text in {form.encoding}, got an error: {error}"
-        raise TableError(msg) from None
+    line = before + error.object[: error.start].count(b"\n") + 1
+    return TableError(
+        f"expected {path.name} to be text in {form.encoding}, got byte "
+        f"0x{error.object[error.start]:02x} in line {line}. Name its encoding, for instance "
+        "encoding='latin-1', 'cp1252' or 'utf-16' (--encoding)."
+    )
+
+
+def check_text(path: Path, form: TextFormat, text: str) -> None:
+    """Refuse what no text file holds.
+
+    Raises
+    ------
+    TableError
+        If half a surrogate pair or a NUL character is in the text.
+    """
     if not writable(text):
         msg = f"expected {path.name} to be text in {form.encoding}, got half a surrogate pair"
         raise TableError(msg)
     if "\0" in text:
         msg = f"expected {path.name} to be text, got a NUL character (binary file or UTF-16?)"
         raise TableError(msg)
+
+
+def without_comments(data: bytes, form: TextFormat) -> bytes:
+    """Blank the lines that are comments: not cut out, so that line numbers stay as they are."""
+    if form.comment is None:
+        return data
+    return re.sub(b"(?m)^" + re.escape(form.comment.encode()) + b".*$", b"", data)
+
+
+def decoded(path: Path, form: TextFormat) -> bytes:
+    """Content of a file as UTF-8 with Unix line ends, comments blanked.
+
+    Raises
+    ------
+    TableError
+        If it cannot be read, or is no text in the stated encoding.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise not_read(path, error) from error
+    try:
+        text = raw.decode(form.encoding)
+    except UnicodeError as error:
+        raise not_text(path, form, error) from None
+    check_text(path, form, text)
     same = codecs.lookup(form.encoding).name in {"utf-8", "ascii"}
     data = raw if same and not raw.startswith(codecs.BOM_UTF8) else text.lstrip("\ufeff").encode()
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    if form.comment is not None:
-        # Blanked rather than cut out, so that line numbers stay those of the file.
-        pattern = b"(?m)^" + re.escape(form.comment.encode()) + b".*$"
-        data = re.sub(pattern, b"", data)
+    data = without_comments(data, form)
     return data if data.endswith(b"\n") or not data else data + b"\n"
 
 
@@ -183,20 +219,22 @@ def line_of(path: Path, form: TextFormat, record: int) -> int:
 
     Reads the file again, so that nobody else has to remember where its lines are.
     """
-    data = _decoded(path, form)
-    form = replace(form, separator=form.separator or _separator(path, data, form))
-    records = _records(_layout(data, form.delimiter, form.quote), form)
+    data = decoded(path, form)
+    form = replace(form, separator=form.separator or find_separator(path, data, form))
+    records = find_records(find_layout(data, form.delimiter, form.quote), form)
     return data[: int(records.starts[record - 1 + int(form.header)])].count(b"\n") + 1
 
 
-def _records(layout: _Layout, form: TextFormat) -> _Layout:
+def find_records(layout: Layout, form: TextFormat) -> Layout:
+    """Records other than blank lines that are none."""
     filled = ~layout.blank
     single = filled.any() and form.comment is None and (layout.fields[filled] == 1).all()
     # In a table of one column a blank line is a missing value, elsewhere it is no record.
     return layout if single else layout.keep(filled)
 
 
-def _separator(path: Path, data: bytes, form: TextFormat) -> str:
+def find_separator(path: Path, data: bytes, form: TextFormat) -> str:
+    """The separator that divides the first records most evenly."""
     if path.suffix.lower() == ".tsv":
         return "\t"
     sample = data[: 1 << 16]
@@ -204,7 +242,7 @@ def _separator(path: Path, data: bytes, form: TextFormat) -> str:
     sample = sample[: cut + 1] if cut >= 0 else sample
     best, merit = ",", (0.0, 0)
     for candidate in _SEPARATORS:
-        layout = _layout(sample, candidate, form.quote)
+        layout = find_layout(sample, candidate, form.quote)
         fields = layout.fields[~layout.blank][:200]
         if not len(fields):
             continue
@@ -215,7 +253,8 @@ def _separator(path: Path, data: bytes, form: TextFormat) -> str:
     return best
 
 
-def _layout(data: bytes, separator: str, quote: str | None) -> _Layout:
+def find_layout(data: bytes, separator: str, quote: str | None) -> Layout:
+    """Find the ends of the records of a text, and how many fields each has."""
     whole = np.frombuffer(data, dtype=np.uint8)
     ends: list[IntArray] = []
     fields: list[IntArray] = []
@@ -243,15 +282,15 @@ def _layout(data: bytes, separator: str, quote: str | None) -> _Layout:
     blank = (count == 1) & (stop - start < 64)
     for i in np.flatnonzero(blank):
         blank[i] = not data[start[i] : stop[i]].strip()
-    return _Layout(start, stop, count, blank, not inside)
+    return Layout(start, stop, count, blank, not inside)
 
 
-def _fields(data: bytes, records: _Layout, i: int, form: TextFormat) -> list[str]:
+def _fields(data: bytes, records: Layout, i: int, form: TextFormat) -> list[str]:
     line = data[records.starts[i] : records.ends[i]].decode()
     return [name.strip() for name in _split(line, form)]
 
 
-def _header_hint(path: Path, data: bytes, records: _Layout, form: TextFormat) -> str:
+def header_hint(path: Path, data: bytes, records: Layout, form: TextFormat) -> str:
     """Numbers for names, or names that are values of their own columns: hardly a header."""
     if not form.header:
         return ""
@@ -270,9 +309,10 @@ def _header_hint(path: Path, data: bytes, records: _Layout, form: TextFormat) ->
     )
 
 
-def _names(
-    path: Path, data: bytes, records: _Layout, form: TextFormat, notes: list[str]
+def column_names(
+    path: Path, data: bytes, records: Layout, form: TextFormat, notes: list[str]
 ) -> list[str]:
+    """Names of the columns: given, in the header, or numbers."""
     width = int(records.fields[0])
     if form.names is not None:
         names = [str(name) for name in form.names]
@@ -291,7 +331,8 @@ def _names(
     return names
 
 
-def _check_different(path: Path, names: Sequence[str], hint: str) -> None:
+def check_different(path: Path, names: Sequence[str], hint: str) -> None:
+    """Refuse a name that occurs twice."""
     for name in names:
         if names.count(name) > 1:
             where = [i for i, other in enumerate(names, start=1) if other == name]
@@ -313,12 +354,15 @@ def _reader(lines: Iterable[str], form: TextFormat) -> Iterator[list[str]]:
     )
 
 
-def _check_fields(path: Path, data: bytes, body: _Layout, expected: int, form: TextFormat) -> None:
+def check_fields(
+    path: Path, data: bytes, body: Layout, expected: int, form: TextFormat, *, before: int = 0
+) -> None:
+    """Refuse records with too few or too many fields; `before` lines came before `data`."""
     wrong = np.flatnonzero(body.fields != expected)
     if not len(wrong):
         return
     first = int(wrong[0])
-    line = data[: int(body.starts[first])].count(b"\n") + 1
+    line = before + data[: int(body.starts[first])].count(b"\n") + 1
     if form.names is not None:
         source = f"{expected} fields, one for each of the given names,"
     else:
@@ -334,21 +378,41 @@ def _check_fields(path: Path, data: bytes, body: _Layout, expected: int, form: T
     raise TableError(msg + ".")
 
 
-def _parse(
-    path: Path, data: bytes, body: _Layout, names: Sequence[str], form: TextFormat
+def body_text(data: bytes, body: Layout) -> bytes:
+    """The text of some records."""
+    if np.array_equal(body.ends[:-1] + 1, body.starts[1:]):
+        return data[int(body.starts[0]) : int(body.ends[-1]) + 1]
+    pieces = zip(body.starts.tolist(), body.ends.tolist(), strict=True)
+    return b"".join(data[start : end + 1] for start, end in pieces)
+
+
+def is_padded(text: bytes, form: TextFormat) -> bool:
+    """Whether a blank comes before a quote, which the fast parser takes for a part of the field."""
+    return form.quote is not None and f"{form.delimiter} {form.quote}".encode() in text
+
+
+def parse(
+    path: Path,
+    data: bytes,
+    body: Layout,
+    names: Sequence[str],
+    form: TextFormat,
+    *,
+    slowly: bool = False,
 ) -> pl.DataFrame:
+    """Records to a frame of texts, with no null.
+
+    Raises
+    ------
+    TableError
+        If the parser finds other records than the layout says.
+    """
     import polars as pl
 
-    gaps = not np.array_equal(body.ends[:-1] + 1, body.starts[1:])
-    if gaps:
-        pieces = zip(body.starts.tolist(), body.ends.tolist(), strict=True)
-        text = b"".join(data[start : end + 1] for start, end in pieces)
-    else:
-        text = data[int(body.starts[0]) : int(body.ends[-1]) + 1]
+    text = body_text(data, body)
     quote = form.quote
-    padded = quote is not None and f"{form.delimiter} {quote}".encode() in text
     try:
-        if padded or len(names) == 1:
+        if slowly or is_padded(text, form) or len(names) == 1:
             frame = _parse_slowly(text.decode(), names, form)
         else:
             frame = pl.read_csv(

@@ -89,10 +89,10 @@ def code_from_table(column: Column, *, bins: Bins | None, n_bins: int, binning: 
             edges, how = quantile_edges(numbers, column.counts, wanted), "between quantiles"
         binned = f"{len(edges) - 1} intervals {how}"
     else:
-        edges = np.asarray(_checked_edges(column.name, bins))
+        edges = np.asarray(checked_edges(column.name, bins))
         binned = f"{len(edges) - 1} given intervals"
     attribute = Attribute(column.name, interval_labels(edges.tolist()), edges=tuple(edges.tolist()))
-    return Coding(_with_missing(attribute, column), _lookup(column, attribute), binned)
+    return Coding(_with_missing(attribute, column), lookup(column, attribute), binned)
 
 
 def _counted(bins: Bins | None) -> bool:
@@ -104,7 +104,14 @@ def _first_word(column: Column) -> str:
     return f", for instance {column.values[-1]!r}"
 
 
-def _checked_edges(name: str, bins: object) -> list[float]:
+def checked_edges(name: str, bins: object) -> list[float]:
+    """Return given edges as numbers.
+
+    Raises
+    ------
+    InvalidInputError
+        If they are not at least two numbers, each above the one before.
+    """
     message = f"expected increasing edges, a number of bins or 'none' for {name!r}, got {bins!r}"
     if isinstance(bins, str) or not isinstance(bins, (Sequence, np.ndarray)):
         raise InvalidInputError(message)
@@ -163,8 +170,8 @@ def code_declared(column: Column, attribute: Attribute) -> Coding:
     Raises
     ------
     DomainError
-        If a value is not in the domain and there is no category for other values, or a value is
-        missing and there is no category for missing ones.
+        If a value is not in the domain and there is no category for other values, a value is
+        missing and there is no category for missing ones, or a table cannot tell categories apart.
     """
     if column.missing and attribute.missing is None:
         msg = (
@@ -173,10 +180,37 @@ def code_declared(column: Column, attribute: Attribute) -> Coding:
             "--missing drop)."
         )
         raise DomainError(msg)
-    return Coding(attribute, _lookup(column, attribute))
+    _check_distinct(attribute)
+    return Coding(attribute, lookup(column, attribute))
 
 
-def _lookup(column: Column, attribute: Attribute) -> IntArray:
+def _check_distinct(attribute: Attribute) -> None:
+    """Refuse categories that a table does not tell apart, though single records do.
+
+    Numbers compare by value, and a text file has no types.
+    """
+    forms: dict[object, Label] = {}
+    for label in attribute.categories:
+        number = isinstance(label, (int, float)) and not isinstance(label, bool)
+        text = str(label).lower() if isinstance(label, bool) else str(label)
+        for form in (text, label) if number else (text,):
+            if form in forms:
+                msg = (
+                    f"expected categories of column {attribute.name!r} that differ in a table, got "
+                    f"{forms[form]!r} and {label!r}: declare one of them"
+                )
+                raise DomainError(msg)
+        forms |= dict.fromkeys((text, label) if number else (text,), label)
+
+
+def lookup(column: Column, attribute: Attribute) -> IntArray:
+    """Position among the categories of each distinct value of a column.
+
+    Raises
+    ------
+    DomainError
+        If a value has no category, and there is none for other values.
+    """
     if attribute.edges is not None and column.kind in {"int", "float"}:
         numbers = column.values.astype(np.float64)
         places = np.array([attribute.index(label) for label in attribute.intervals] + [-1])
@@ -275,7 +309,7 @@ def pool(coding: Coding, column: Column, min_count: int) -> Coding:
         )
         kept = [*kept, other, *last]
     pooled = replace(attribute, categories=tuple(kept), other=other)
-    lookup = [
+    places = [
         pooled.index(other if gone else label)
         for label, gone in zip(attribute.categories, rare, strict=True)
     ]
@@ -292,7 +326,7 @@ def pool(coding: Coding, column: Column, min_count: int) -> Coding:
     return replace(
         coding,
         attribute=pooled,
-        positions=np.array(lookup)[coding.positions],
+        positions=np.array(places)[coding.positions],
         notes=notes,
     )
 
@@ -321,9 +355,9 @@ def _join_intervals(
     )
     joined = replace(attribute, categories=(*labels, *extra), edges=edges)
     group_of = np.searchsorted(groups, np.arange(len(inside)), side="right") - 1
-    lookup = np.empty(attribute.size, dtype=np.int64)
-    lookup[ordinary] = group_of
-    lookup[~ordinary] = len(labels) + np.arange(len(extra))
+    places = np.empty(attribute.size, dtype=np.int64)
+    places[ordinary] = group_of
+    places[~ordinary] = len(labels) + np.arange(len(extra))
     note = (
         f"Column {attribute.name!r}: intervals with fewer than {min_count:,} records were joined "
         f"with a neighbour; {len(labels)} of {len(inside)} remain."
@@ -331,6 +365,6 @@ def _join_intervals(
     return replace(
         coding,
         attribute=joined,
-        positions=lookup[coding.positions],
+        positions=places[coding.positions],
         notes=(*coding.notes, note),
     )

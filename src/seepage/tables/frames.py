@@ -9,7 +9,8 @@ from __future__ import annotations
 import datetime
 import decimal
 import numbers
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,15 +65,29 @@ def collect(query: pl.LazyFrame, choose: Choice, name: str) -> pl.DataFrame:
     TableError
         If the query fails, for whatever reason: it may run functions of the user.
     """
+    with query_errors(name):
+        return chosen_columns(query, choose).collect()
+
+
+def chosen_columns(query: pl.LazyFrame, choose: Choice) -> pl.LazyFrame:
+    """Select the chosen columns of a query, which must have types that can be read."""
+    import polars as pl
+
+    schema = query.collect_schema()
+    chosen = choose(schema.names())
+    for column in chosen:
+        if schema[column].is_nested():  # refused before Polars meets what it cannot read
+            plain(pl.Series(column, [], dtype=schema[column]))
+    return query.select(chosen)
+
+
+@contextmanager
+def query_errors(name: str) -> Iterator[None]:
+    """Turn whatever a query raises into a `TableError`: it may run functions of the user."""
     import polars as pl
 
     try:
-        schema = query.collect_schema()
-        chosen = choose(schema.names())
-        for column in chosen:
-            if schema[column].is_nested():  # refused before Polars meets what it cannot read
-                plain(pl.Series(column, [], dtype=schema[column]))
-        return query.select(chosen).collect()
+        yield
     except (SeepageError, MemoryError):
         raise
     except (Exception, pl.exceptions.PanicException) as error:
@@ -89,7 +104,7 @@ def first_line(error: BaseException) -> str:
 def _from_mapping(source: Mapping[Any, Any], choose: Choice) -> pl.DataFrame:
     import polars as pl
 
-    names = _checked_names(source.keys())
+    names = checked_names(source.keys())
     columns = dict(zip(names, source.values(), strict=True))
     series = []
     for name in choose(names):
@@ -140,7 +155,14 @@ def _times(name: str, size: int) -> pl.Series:
     return pl.Series(name, [None] * size, dtype=pl.Datetime)
 
 
-def _checked_names(names: Iterable[object]) -> list[str]:
+def checked_names(names: Iterable[object]) -> list[str]:
+    """Return names as text, all different.
+
+    Raises
+    ------
+    TableError
+        If one is twice there, or cannot be written.
+    """
     try:
         result = [str(name) for name in names]
     except Exception as error:  # an object's own
@@ -167,7 +189,7 @@ def _from_narwhals(source: Any, choose: Choice) -> tuple[pl.DataFrame, str]:
         if names is None:
             names = getattr(source, "columns", None)
         if isinstance(names, Iterable):
-            _checked_names(names)
+            checked_names(names)
         frame = nw.from_native(source)
     except TableError:
         raise
@@ -186,7 +208,7 @@ def _from_narwhals(source: Any, choose: Choice) -> tuple[pl.DataFrame, str]:
         else:
             chosen = choose(frame.columns)
             if frame.implementation.is_pyarrow():
-                _refuse_wide(frame.to_native(), chosen)
+                refuse_wide(frame.to_native(), chosen)
             result = frame.select(chosen).to_polars()
     except (SeepageError, MemoryError):
         raise
@@ -199,7 +221,7 @@ def _from_narwhals(source: Any, choose: Choice) -> tuple[pl.DataFrame, str]:
     return result, kind
 
 
-def _refuse_wide(table: Any, names: Iterable[str]) -> None:
+def refuse_wide(table: Any, names: Iterable[str]) -> None:
     """Refuse a PyArrow type that stops the conversion with a trace on standard error."""
     for name in names:
         kind = str(table.schema.field(name).type)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from seepage.errors import CapacityError, DomainError, TableError
 from seepage.tables.columns import Column, Reading, read_columns
 from seepage.tables.delimited import TextFormat
 from seepage.tables.encode import Binning, Bins, Coding, code_declared, code_from_table, pool
-from seepage.tables.mixed import check_mixed
+from seepage.tables.mixed import check_mixed, place_in
 from seepage.tables.notes import bin_notes, hints, left_out, listed, never_met
 from seepage.tables.options import (
     Missing,
@@ -161,6 +161,67 @@ def load(
     >>> table.codes.tolist()
     [[0, 1], [1, 0], [1, 2]]
     """
+    plan, form = reading_plan(
+        domain=domain,
+        columns=columns,
+        exclude=exclude,
+        bins=bins,
+        n_bins=n_bins,
+        binning=binning,
+        missing=missing,
+        null_values=null_values,
+        min_count=min_count,
+        weights=weights,
+        max_categories=max_categories,
+        header=header,
+        names=names,
+        separator=separator,
+        quote=quote,
+        comment=comment,
+        encoding=encoding,
+        strip=strip,
+    )
+    known: dict[str, None] = {}
+
+    def choose(names: Sequence[str]) -> list[str]:
+        known.update(dict.fromkeys(names))
+        return plan.choose(names)
+
+    raw = read_source(source, form, choose)
+    if raw.frame.height == 0:
+        msg = f"expected records in {raw.source}, got none"
+        raise TableError(msg)
+    return _coded(raw, plan, form, tuple(known))
+
+
+def reading_plan(
+    *,
+    domain: Domain | str | Path | None = None,
+    columns: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    bins: Mapping[str, Bins] | None = None,
+    n_bins: int = 10,
+    binning: Binning = "width",
+    missing: Missing = "category",
+    null_values: Sequence[Label] = ("",),
+    min_count: int = 0,
+    weights: str | None = None,
+    max_categories: int = 10_000,
+    header: bool = True,
+    names: Sequence[str] | None = None,
+    separator: str | None = None,
+    quote: str | None = '"',
+    comment: str | None = None,
+    encoding: str = "utf-8",
+    strip: bool | str | None = None,
+) -> tuple[Plan, TextFormat]:
+    """Check the options of `load`; see there.
+
+    Raises
+    ------
+    SeepageError
+        If an option has a value outside its range, or the domain cannot be read.
+    """
     check_choices(binning, missing, strip)
     plan = Plan(
         file=declared(domain, n_bins, names_of("columns", columns), names_of("exclude", exclude)),
@@ -184,35 +245,85 @@ def load(
         comment=comment,
         encoding=encoding,
     )
-    known: dict[str, None] = {}
-
-    def choose(names: Sequence[str]) -> list[str]:
-        known.update(dict.fromkeys(names))
-        return plan.choose(names)
-
-    raw = read_source(source, form, choose)
-    if raw.frame.height == 0:
-        msg = f"expected records in {raw.source}, got none"
-        raise TableError(msg)
-    return _coded(raw, plan, form, tuple(known))
+    return plan, form
 
 
 def _coded(raw: RawTable, plan: Plan, form: TextFormat, known: Sequence[str]) -> CodedTable:
     notes = list(raw.notes)
     weights = None if plan.weights is None else read_weights(raw, plan.weights)
     names = [name for name in raw.frame.columns if name != plan.weights]
-    columns = read_columns(raw.frame, {name: _reading(name, raw, plan) for name in names})
-    mixed = []
-    if plan.file is None and not raw.typed:
-        asked = [name for name, bins in plan.bins.items() if isinstance(bins, str)]
-        mixed = check_mixed(columns, asked, raw, form)
-    columns, kept = _without_missing(columns, raw, plan, notes)
+    columns = read_columns(raw.frame, {name: reading_of(name, raw.typed, plan) for name in names})
+    mixed = mixtures(columns, plan, raw.typed, partial(place_in, raw, form))
+    kept = np.ones(raw.frame.height, dtype=np.bool_)
+    gaps = columns_with_gaps(columns, plan, notes)
+    if gaps:
+        for column in gaps:
+            kept &= column.codes >= 0
+        notes.append(dropped(gaps, len(kept), int(kept.sum()), raw.source))
+        columns = [column.take(kept) for column in columns]
     if weights is not None:
         weights = weights[kept]
-        if not weights.any():
-            msg = f"expected a positive weight in column {plan.weights!r}, got zeros only"
-            raise TableError(msg)
-        notes.append(f"Records count as often as column {plan.weights!r} says.")
+        notes.append(weighted(plan, any_positive=bool(weights.any())))
+    codings, more = settle(columns, plan, known, mixed)
+    codes = np.empty((len(columns[0].codes), len(columns)), dtype=np.int64, order="F")
+    for i, (coding, column) in enumerate(zip(codings, columns, strict=True)):
+        codes[:, i] = coding.codes(column)
+    return CodedTable(
+        Domain(tuple(coding.attribute for coding in codings)),
+        freeze(codes),
+        None if weights is None else freeze(weights),
+        raw.source,
+        (*notes, *more),
+    )
+
+
+def mixtures(
+    columns: Sequence[Column], plan: Plan, typed: bool, place: Callable[[int], str]
+) -> list[str]:
+    """Notes on columns of a text file in which numbers and texts meet; see `check_mixed`."""
+    if plan.file is not None or typed:
+        return []
+    asked = [name for name, bins in plan.bins.items() if isinstance(bins, str)]
+    return check_mixed(columns, asked, place)
+
+
+def weighted(plan: Plan, *, any_positive: bool) -> str:
+    """Say that records are weighted.
+
+    Raises
+    ------
+    TableError
+        If no weight is positive.
+    """
+    if not any_positive:
+        msg = f"expected a positive weight in column {plan.weights!r}, got zeros only"
+        raise TableError(msg)
+    return f"Records count as often as column {plan.weights!r} says."
+
+
+def settle(
+    columns: Sequence[Column], plan: Plan, known: Sequence[str], mixed: Sequence[str]
+) -> tuple[list[Coding], list[str]]:
+    """Categories of every column, and the notes on them.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        After records were dropped. Only their distinct values and counts are looked at.
+    plan : Plan
+    known : sequence of str
+        All columns of the table.
+    mixed : sequence of str
+        What `mixtures` said.
+
+    Raises
+    ------
+    DomainError
+        If a value does not fit the domain or the edges.
+    CapacityError
+        If a column has too many categories.
+    """
+    notes: list[str] = []
     codings = _codings(columns, plan)
     _check_size(codings, plan.max_categories)
     if plan.file is None:
@@ -231,17 +342,8 @@ def _coded(raw: RawTable, plan: Plan, form: TextFormat, known: Sequence[str]) ->
         notes += coding.notes
     notes += never_met(columns, plan.nulls)
     if plan.file is None:
-        notes += mixed + hints(columns, codings)
-    codes = np.empty((len(columns[0].codes), len(columns)), dtype=np.int64, order="F")
-    for i, (coding, column) in enumerate(zip(codings, columns, strict=True)):
-        codes[:, i] = coding.codes(column)
-    return CodedTable(
-        Domain(tuple(coding.attribute for coding in codings)),
-        freeze(codes),
-        None if weights is None else freeze(weights),
-        raw.source,
-        tuple(notes),
-    )
+        notes += [*mixed, *hints(columns, codings)]
+    return codings, notes
 
 
 def _codings(columns: Sequence[Column], plan: Plan) -> list[Coding]:
@@ -273,10 +375,11 @@ def _coding(column: Column, plan: Plan) -> Coding:
     )
 
 
-def _reading(name: str, raw: RawTable, plan: Plan) -> Reading:
-    strip = plan.strip if plan.strip is not None else not raw.typed
+def reading_of(name: str, typed: bool, plan: Plan) -> Reading:
+    """How the values of a column are to be understood, by the options and the domain."""
+    strip = plan.strip if plan.strip is not None else not typed
     reading = Reading(
-        typed=raw.typed,
+        typed=typed,
         strip=strip if isinstance(strip, str) else ("" if strip else None),
         nulls=plan.nulls,
     )
@@ -291,37 +394,50 @@ def _reading(name: str, raw: RawTable, plan: Plan) -> Reading:
     return replace(reading, nulls=nulls, keep=texts, as_text=as_text)
 
 
-def _without_missing(
-    columns: list[Column], raw: RawTable, plan: Plan, notes: list[str]
-) -> tuple[list[Column], Any]:
-    kept = np.ones(raw.frame.height, dtype=np.bool_)
+def columns_with_gaps(columns: Sequence[Column], plan: Plan, notes: list[str]) -> list[Column]:
+    """Columns for whose missing values records are to be dropped; adds a note when none are.
+
+    Raises
+    ------
+    TableError
+        If missing values are to be refused, and there is one.
+    """
     gaps = [column for column in columns if column.missing]
     if not gaps:
-        return columns, kept
-    found = ", ".join(f"{column.name!r} ({column.missing:,})" for column in gaps)
+        return []
     if plan.missing == "error":
         msg = (
             f"expected no missing value in column {gaps[0].name!r}, got {gaps[0].missing:,} "
-            f"(columns with missing values: {found})"
+            f"(columns with missing values: {_found(gaps)})"
         )
         raise TableError(msg)
     if plan.missing == "category":
-        notes.append(f"Missing values were given a category of their own in {found}.")
-        return columns, kept
-    for column in gaps:
-        kept &= column.codes >= 0
-    dropped = len(kept) - int(kept.sum())
-    if not kept.any():
+        notes.append(f"Missing values were given a category of their own in {_found(gaps)}.")
+        return []
+    return gaps
+
+
+def _found(gaps: Sequence[Column]) -> str:
+    return ", ".join(f"{column.name!r} ({column.missing:,})" for column in gaps)
+
+
+def dropped(gaps: Sequence[Column], records: int, kept: int, source: str) -> str:
+    """Say how many records were dropped for missing values.
+
+    Raises
+    ------
+    TableError
+        If none is left.
+    """
+    if not kept:
         msg = (
-            f"expected records in {raw.source}, got none after dropping those with missing values: "
-            f"{found}"
+            f"expected records in {source}, got none after dropping those with missing values: "
+            f"{_found(gaps)}"
         )
         raise TableError(msg)
-    verb = "was" if dropped == 1 else "were"
-    notes.append(
-        f"{dropped:,} of {len(kept):,} records {verb} dropped for missing values in {found}."
-    )
-    return [column.take(kept) for column in columns], kept
+    gone = records - kept
+    verb = "was" if gone == 1 else "were"
+    return f"{gone:,} of {records:,} records {verb} dropped for missing values in {_found(gaps)}."
 
 
 def _check_size(codings: Sequence[Coding], limit: int) -> None:

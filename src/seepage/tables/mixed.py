@@ -7,7 +7,7 @@ refused, since as categories they would leak what no one meant to release.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,18 +63,18 @@ def mixture(column: Column) -> Mixture | None:
     fractions = (not float(x).is_integer() for x, n in zip(values, numeric, strict=True) if n)
     measured = numbers > MANY_NUMBERS or any(fractions)
     codes = any(char.isdigit() for word in words for char in word)
-    record = int(np.append(~numeric, False)[column.codes].argmax())
+    first = int(np.append(~numeric, False)[column.codes].argmax())
     return Mixture(
         numbers,
         len(words),
-        values[column.codes[record]],
-        record + 1,
+        values[column.codes[first]],
+        column.record(first),
         measured and not codes and numbers >= len(words),
     )
 
 
 def check_mixed(
-    columns: Iterable[Column], asked: Iterable[str], raw: RawTable, form: TextFormat
+    columns: Iterable[Column], asked: Iterable[str], place: Callable[[int], str]
 ) -> list[str]:
     """Refuse numbers with stray texts among them; tell of other mixtures.
 
@@ -84,8 +84,8 @@ def check_mixed(
         Before records are dropped.
     asked : iterable of str
         Columns of which each value was asked to be a category.
-    raw : RawTable
-    form : TextFormat
+    place : callable
+        Says in words where a record is, given its number from 1.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def check_mixed(
         if found is None:
             continue
         if found.polluted and column.name not in wanted:
-            raise TableError(_message(column, found, _place(raw, form, found.record)))
+            raise TableError(_message(column, found, place(found.record)))
         if not suspects(column):  # of which another note tells
             numbers = "1 number" if found.numbers == 1 else f"{found.numbers:,} numbers"
             texts = "1 text" if found.texts == 1 else f"{found.texts:,} texts"
@@ -127,7 +127,8 @@ def _message(column: Column, found: Mixture, place: str) -> str:
     )
 
 
-def _place(raw: RawTable, form: TextFormat, record: int) -> str:
+def place_in(raw: RawTable, form: TextFormat, record: int) -> str:
+    """Say where a record of a table is: its line where it comes from a text file."""
     for path, height in raw.parts:
         if record <= height:
             return f"line {line_of(path, form, record):,} of {path.name}"

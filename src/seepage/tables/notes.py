@@ -111,7 +111,7 @@ def hints(columns: Sequence[Column], codings: Sequence[Coding]) -> list[str]:
 
 
 def _identifier(column: Column, coding: Coding) -> list[str]:
-    size, records = coding.attribute.size, len(column.codes)
+    size, records = coding.attribute.size, column.size
     if coding.binned or size <= MANY or size <= 0.5 * records:
         return []
     return [

@@ -65,22 +65,51 @@ def read_source(source: object, form: TextFormat, choose: Choice) -> RawTable:
 
 
 def _read_path(path: Path, form: TextFormat, choose: Choice) -> RawTable:
-    import polars as pl
+    if is_text(path):
+        frame, notes, hint = read_delimited(path, form)
+        chosen = choose_with(hint, choose, frame.columns)
+        notes += [hint] if hint else []
+        parts = ((path, frame.height),)
+        return RawTable(frame.select(chosen), False, path.name, tuple(notes), hint, parts)
+    query, checked = scan_typed(path, choose)
+    return RawTable(collect(query, checked, path.name), typed=True, source=path.name)
 
+
+def is_text(path: Path) -> bool:
+    """Whether a file is delimited text rather than typed.
+
+    Raises
+    ------
+    TableError
+        If it is no file, or of no kind that can be read.
+    """
     suffix = path.suffix.lower()
     _check_file(path)
     if suffix not in SUFFIXES:
         msg = f"expected a file that ends in {', '.join(SUFFIXES)}, got {path.name!r}"
         raise TableError(msg)
-    if suffix in TEXT_SUFFIXES:
-        frame, notes, hint = read_delimited(path, form)
-        try:
-            chosen = choose(frame.columns)
-        except (TableError, DomainError) as error:
-            raise type(error)(f"{error} {hint}".strip()) from None
-        notes += [hint] if hint else []
-        parts = ((path, frame.height),)
-        return RawTable(frame.select(chosen), False, path.name, tuple(notes), hint, parts)
+    return suffix in TEXT_SUFFIXES
+
+
+def choose_with(hint: str, choose: Choice, names: Sequence[str]) -> list[str]:
+    """Choose columns; an error says the likely cause as well."""
+    try:
+        return choose(names)
+    except (TableError, DomainError) as error:
+        raise type(error)(f"{error} {hint}".strip()) from None
+
+
+def scan_typed(path: Path, choose: Choice) -> tuple[pl.LazyFrame, Choice]:
+    """Open a Parquet or Arrow file as a query, with a choice that refuses what cannot be read.
+
+    Raises
+    ------
+    TableError
+        If the file is not of the kind that its name says.
+    """
+    import polars as pl
+
+    suffix = path.suffix.lower()
     try:
         empty = path.stat().st_size == 0
         head = ArrowHead(False) if suffix == ".parquet" else arrow_head(path)
@@ -105,18 +134,16 @@ def _read_path(path: Path, form: TextFormat, choose: Choice) -> RawTable:
 
     try:
         if suffix == ".parquet":
-            query = pl.scan_parquet(path, glob=False)
-        elif head.stream:
-            if head.wide:  # the others only: a column cannot be skipped later
-                frame = pl.read_ipc_stream(path, columns=checked(head.names))
-                return RawTable(frame, typed=True, source=path.name)
-            query = pl.read_ipc_stream(path).lazy()
-        else:
-            query = pl.scan_ipc(path, glob=False)
+            return pl.scan_parquet(path, glob=False), checked
+        if not head.stream:
+            return pl.scan_ipc(path, glob=False), checked
+        if head.wide:  # the others only: a column cannot be skipped later
+            chosen = checked(head.names)
+            return pl.read_ipc_stream(path, columns=chosen).lazy(), lambda _: chosen
+        return pl.read_ipc_stream(path).lazy(), checked
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         msg = f"expected {path.name} to be a {suffix[1:]} file, got an error: {first_line(error)}"
         raise TableError(msg) from None
-    return RawTable(collect(query, checked, path.name), typed=True, source=path.name)
 
 
 def _check_file(path: Path) -> None:
@@ -146,8 +173,23 @@ def _shown(path: Path) -> str:
 
 
 def _read_paths(paths: Sequence[object], form: TextFormat, choose: Choice) -> RawTable:
-    import polars as pl
+    tables = [_read_path(path, form, choose) for path in checked_paths(paths)]
+    check_alike([(x.source, x.frame.columns, x.typed, x.hint) for x in tables])
+    frame = concat([table.frame for table in tables])
+    source = " + ".join(table.source for table in tables)
+    notes = [note for table in tables for note in table.notes] + repeated(paths)
+    parts = tuple(part for table in tables for part in table.parts)
+    return RawTable(frame, tables[0].typed, source, tuple(notes), parts=parts)
 
+
+def checked_paths(paths: Sequence[object]) -> list[Path]:
+    """Return paths, at least one.
+
+    Raises
+    ------
+    TableError
+        If there is none, or something else among them.
+    """
     if not paths:
         msg = "expected at least one file, got an empty list"
         raise TableError(msg)
@@ -155,31 +197,48 @@ def _read_paths(paths: Sequence[object], form: TextFormat, choose: Choice) -> Ra
         if not isinstance(path, (str, Path)):
             msg = f"expected a list of paths, got an item of type {type(path).__name__}"
             raise TableError(msg)
-    tables = [_read_path(Path(str(path)), form, choose) for path in paths]
-    first = tables[0]
-    for table in tables[1:]:
-        if table.frame.columns != first.frame.columns:
-            differing = sorted(set(table.frame.columns) ^ set(first.frame.columns))
+    return [Path(str(path)) for path in paths]
+
+
+def check_alike(tables: Sequence[tuple[str, Sequence[str], bool, str]]) -> None:
+    """Refuse files that do not continue each other.
+
+    Parameters
+    ----------
+    tables : sequence of (source, column names, typed, hint)
+    """
+    source, names, typed, hint = tables[0]
+    for other, columns, other_typed, other_hint in tables[1:]:
+        if list(columns) != list(names):
+            differing = sorted(set(columns) ^ set(names))
             what = f"these differ: {differing}" if differing else "another order"
-            msg = f"expected {table.source} to have the columns of {first.source}, got {what}"
-            hint = first.hint or table.hint
-            raise TableError(f"{msg}. {hint}" if hint else msg)
-        if table.typed != first.typed:
-            msg = f"expected files of one kind, got {first.source} and {table.source}"
+            msg = f"expected {other} to have the columns of {source}, got {what}"
+            cause = hint or other_hint
+            raise TableError(f"{msg}. {cause}" if cause else msg)
+        if other_typed != typed:
+            msg = f"expected files of one kind, got {source} and {other}"
             raise TableError(msg)
+
+
+def concat(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Put frames under each other, in types that hold the values of all.
+
+    Raises
+    ------
+    TableError
+        If there are no such types.
+    """
+    import polars as pl
+
     try:
-        frame = pl.concat([table.frame for table in tables], how="vertical_relaxed")
+        return pl.concat(frames, how="vertical_relaxed")
     except pl.exceptions.PolarsError as error:
-        first_line = str(error).splitlines()[0]
-        msg = f"expected files whose columns have the same types, got: {first_line}"
+        first = str(error).splitlines()[0]
+        msg = f"expected files whose columns have the same types, got: {first}"
         raise TableError(msg) from None
-    source = " + ".join(table.source for table in tables)
-    notes = [note for table in tables for note in table.notes] + _repeated(paths)
-    parts = tuple(part for table in tables for part in table.parts)
-    return RawTable(frame, first.typed, source, tuple(notes), parts=parts)
 
 
-def _repeated(paths: Sequence[object]) -> list[str]:
+def repeated(paths: Sequence[object]) -> list[str]:
     """Tell which files are given more than once; their records count as often."""
     counts: dict[Path, int] = {}
     for path in paths:
