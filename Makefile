@@ -16,7 +16,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check $(PIPFLAGS)
 DEMO := seepage-demo.html
 BENCHMARKS := $(wildcard benchmarks/*.py)
-REPRODUCE := $(wildcard reproduce/figure*.py)
+REPRODUCE := $(filter-out reproduce/common.py,$(wildcard reproduce/*.py))
 
 .PHONY: help demo test lint benchmark reproduce clean
 .DELETE_ON_ERROR:

@@ -35,11 +35,26 @@ if TYPE_CHECKING:
     from seepage.plan.calibrate import CalibrationResult, calibrate
     from seepage.plan.collecting import make_plan, randomize
     from seepage.plan.estimating import estimate
+    from seepage.plan.powering import PowerReport, plan_test
+    from seepage.plan.redacting import TableRedaction, redact_table
+    from seepage.plan.redaction_comparison import compare_mechanisms
     from seepage.plan.relating import estimate_relationships, retention_table
     from seepage.plan.reports_io import read_reports, write_reports
+    from seepage.plan.risking import Mechanism, RiskCard, RiskComparison, compare_risks, risk_card
     from seepage.plan.totals import TotalLeakage, total_leakage
     from seepage.results import Finding, Interval, Standing
-    from seepage.tables import CodedTable
+    from seepage.risk.disclosure import Disclosure, disclosure
+    from seepage.risk.planning import minimum_detectable_effect, sample_size
+    from seepage.risk.power import PowerResult, power
+    from seepage.risk.selection import Selection, choose
+    from seepage.risk.utility import UtilityResult, utility_first
+    from seepage.sequence import redact
+    from seepage.sequence.attack import simulate_attack
+    from seepage.sequence.chain import MarkovChain
+    from seepage.sequence.leakage import redaction_leakage
+    from seepage.sequence.plan import RedactionPlan
+    from seepage.sequence.uncertain import ChainSet
+    from seepage.tables import CodedTable, CountedTable, count_table, read_counts, write_counts
     from seepage.tradeoff import Envelope, TradeOff
 
 __version__ = "0.1.0"
@@ -50,12 +65,15 @@ __all__ = [
     "CalibratedTriad",
     "CalibrationResult",
     "CapacityError",
+    "ChainSet",
     "Channel",
     "CodedTable",
     "CollectedReports",
     "CollectionPlan",
+    "CountedTable",
     "Counts",
     "DependencyTree",
+    "Disclosure",
     "Domain",
     "DomainError",
     "Envelope",
@@ -65,35 +83,62 @@ __all__ = [
     "Interval",
     "InvalidInputError",
     "LeakageModel",
+    "MarkovChain",
+    "Mechanism",
     "MissingDependencyError",
     "PairCounts",
     "PairLeakage",
+    "PowerReport",
+    "PowerResult",
+    "RedactionPlan",
+    "RiskCard",
+    "RiskComparison",
     "SeepageError",
+    "Selection",
     "Standing",
     "TableError",
+    "TableRedaction",
     "TotalLeakage",
     "TradeOff",
     "Triad",
     "UncalibratedTriad",
+    "UtilityResult",
     "allocate",
     "audit",
     "baselines",
     "calibrate",
+    "choose",
+    "compare_mechanisms",
+    "compare_risks",
+    "count_table",
+    "disclosure",
     "estimate",
     "estimate_relationships",
     "lambda_response",
     "make_plan",
+    "minimum_detectable_effect",
+    "plan_test",
+    "power",
     "randomize",
     "randomized_response",
+    "read_counts",
     "read_plan",
     "read_reports",
+    "redact",
+    "redact_table",
+    "redaction_leakage",
     "retention",
     "retention_table",
+    "risk_card",
     "robust_leakage",
+    "sample_size",
+    "simulate_attack",
     "temporal_budgets",
     "temporal_leakage",
     "temporal_supremum",
     "total_leakage",
+    "utility_first",
+    "write_counts",
     "write_reports",
 ]
 
@@ -124,11 +169,26 @@ _MODULES = {
     "plan.calibrate": ("CalibrationResult", "calibrate"),
     "plan.collecting": ("make_plan", "randomize"),
     "plan.estimating": ("estimate",),
+    "plan.powering": ("PowerReport", "plan_test"),
+    "plan.redacting": ("TableRedaction", "redact_table"),
+    "plan.redaction_comparison": ("compare_mechanisms",),
     "plan.relating": ("estimate_relationships", "retention_table"),
     "plan.reports_io": ("read_reports", "write_reports"),
+    "plan.risking": ("Mechanism", "RiskCard", "RiskComparison", "compare_risks", "risk_card"),
     "plan.totals": ("TotalLeakage", "total_leakage"),
     "results": ("Finding", "Interval", "Standing"),
-    "tables": ("CodedTable",),
+    "risk.disclosure": ("Disclosure", "disclosure"),
+    "risk.planning": ("minimum_detectable_effect", "sample_size"),
+    "risk.power": ("PowerResult", "power"),
+    "risk.selection": ("Selection", "choose"),
+    "risk.utility": ("UtilityResult", "utility_first"),
+    "sequence": ("redact",),
+    "sequence.attack": ("simulate_attack",),
+    "sequence.chain": ("MarkovChain",),
+    "sequence.leakage": ("redaction_leakage",),
+    "sequence.plan": ("RedactionPlan",),
+    "sequence.uncertain": ("ChainSet",),
+    "tables": ("CodedTable", "CountedTable", "count_table", "read_counts", "write_counts"),
     "tradeoff": ("Envelope", "TradeOff"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

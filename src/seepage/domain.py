@@ -24,6 +24,9 @@ Label = str | int | float | bool
 MISSING_LABEL = "(missing)"
 OTHER_LABEL = "(other)"
 
+MAX_BITS = 4096
+"""Most bits of a whole number as a label: Python does not write numbers of thousands of digits."""
+
 
 def label_key(label: Label) -> tuple[str, Label]:
     """Return a key under which labels of different types never collide."""
@@ -160,6 +163,9 @@ def _plain_label(label: Any) -> Any:
 def _check_label(label: object, name: str) -> None:
     if not isinstance(label, (str, int, float, bool)):
         msg = f"expected categories of column {name!r} to be text or numbers, got {label!r}"
+        raise DomainError(msg)
+    if isinstance(label, int) and label.bit_length() > MAX_BITS:
+        msg = f"expected whole numbers of at most {MAX_BITS:,} bits in column {name!r}, got more"
         raise DomainError(msg)
     if isinstance(label, float) and not math.isfinite(label):
         msg = f"expected finite categories for column {name!r}, got {label!r}"

@@ -28,7 +28,9 @@ def test_number(text: object, value: float) -> None:
     assert _parse.number(text, "x") == value
 
 
-@pytest.mark.parametrize("text", ["-1", "nan", "-inf", "", "abc", "1,5", None, True, [1], "-∞"])
+@pytest.mark.parametrize(
+    "text", ["-1", "nan", "1e400", "-inf", "", "abc", "1,5", None, True, [1], "-∞"]
+)
 def test_number_refuses(text: object) -> None:
     with pytest.raises(InvalidInputError, match="expected --epsilon to be a number from 0 to inf"):
         _parse.number(text, "--epsilon")

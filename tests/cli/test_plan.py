@@ -58,7 +58,10 @@ def test_a_table_that_gives_the_domain_warns(run: Run, people: Path) -> None:
 
 def test_a_table_with_a_domain(run: Run, people: Path, domain: Path) -> None:
     result = run("plan", people, "-d", domain, "-e", "1", "--json")
-    assert result.stderr == ""
+    assert result.stderr == (
+        "warning: totals or budgets in the plan were computed from a table; they are published "
+        "with the plan without protection\n"
+    )
     plan = plan_from_text(result.stdout)
     assert plan.totals["copy"].value == pytest.approx(2.0)
     assert plan.domain.names == ("sex", "copy", "coin")
@@ -127,7 +130,15 @@ def test_example(run: Run) -> None:
     result = run("plan", "--example", "--epsilon", "0.5")
     assert result.exit_code == 0, result.output
     assert "outpatient_visits" in result.stdout
-    assert result.stderr == ""
+    assert result.stderr.startswith("warning: totals or budgets in the plan were computed")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_what_is_not_protected_is_told(run: Run, domain: Path) -> None:
+    result = run("plan", domain, "-e", "1", "-e", "coin=inf", "-o", "p.json")
+    assert result.exit_code == 0, result.output
+    assert "warning: Not protected: reports can reveal the value of 'coin'." in result.stderr
+    assert result.stdout.startswith("Not protected:")
 
 
 OPTIONS = [
@@ -135,6 +146,7 @@ OPTIONS = [
     (["-e", "1", "-b", "b.json"], "got both"),
     (["-e", "-1"], "--epsilon.*'-1'"),
     (["-e", "nan"], "--epsilon.*'nan'"),
+    (["-e", "1e400"], "--epsilon.*'1e400'"),
     (["-e", "1", "-e", "2"], "one --epsilon for all columns"),
     (["-e", "sex=1"], "budget for every column, got none for 'copy'"),
     (["-e", "1", "-e", "sexx=1"], "'sexx'.*'sex'"),

@@ -64,7 +64,7 @@ def test_example(run: Run) -> None:
     assert run("plan", "--example", "-e", "0.5", "-o", "p.json").exit_code == 0
     result = run("randomize", "--example", "--plan", "p.json", "--out", "r.parquet")
     assert result.exit_code == 0, result.output
-    assert pl.read_parquet("r.parquet").shape == (20_190, 10)
+    assert pl.read_parquet("r.parquet").shape == (20_190, 11)
 
 
 def test_a_plan_from_data_warns(run: Run, people: Path) -> None:
@@ -72,6 +72,18 @@ def test_a_plan_from_data_warns(run: Run, people: Path) -> None:
     result = run("randomize", people, "-p", "p.json", "-o", "r.csv")
     assert result.exit_code == 0
     assert "warning: the categories of this plan were read from data" in result.stderr
+
+
+def test_nothing_unprotected_is_released_by_accident(run: Run, people: Path, plan: Path) -> None:
+    assert run("plan", "domain.yaml", "-e", "1", "-e", "coin=inf", "-o", "open.json").exit_code == 0
+    result = run("randomize", people, "-p", "open.json", "-o", "r.csv")
+    assert result.exit_code == 2
+    assert "reports can reveal the value of 'coin'" in result.stderr
+    assert not Path("r.csv").exists()
+    for option in (["--unprotected"], ["--seed", "1"]):
+        result = run("randomize", people, "-p", "open.json", "-o", "r.csv", *option)
+        assert result.exit_code == 0, result.output
+        assert "warning: Not protected: reports can reveal the value of 'coin'." in result.stderr
 
 
 def test_format_options(run: Run, plan: Path, folder: Path) -> None:
@@ -121,6 +133,7 @@ def test_nothing_is_written_for_values_outside_the_domain(
         (["-o", "people.csv"], "--out"),
         (["-o", "no/r.csv"], "no/r.csv"),
         (["-o", "r.csv", "--seed", "-1"], "-1"),
+        (["-o", "r.csv", "--seed", "1", "--seed", "2"], "one --seed, got 1 and 2"),
         (["-o", "r.csv", "--example"], "TABLE or --example"),
     ],
 )

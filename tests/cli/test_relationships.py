@@ -13,9 +13,9 @@ from typer.testing import Result
 
 from seepage.collect.attenuation import retention
 from seepage.collect.designs import independent, sampled_views
-from seepage.collect.plan_files import write_plan
+from seepage.collect.plan_files import read_plan, write_plan
 from seepage.domain import Domain
-from seepage.plan.reports_io import write_reports
+from seepage.plan.reports_io import read_reports, write_reports
 from seepage.tables import load
 
 Run = Callable[..., Result]
@@ -55,7 +55,7 @@ def test_table_1(run: Run, five: Path) -> None:
     assert rows["X1 × X3"] == ["9.0", "5.5", "13.4"]
     assert rows["X3 × X4"] == ["9.0", "0.8", "3.0"]
     assert rows["X4 × X5"] == ["9.0", "0.8", "0.9"]
-    assert "every relationship keeps 9.0 % of its strength" in result.stdout
+    assert "every relationship keeps 9.0 % of its covariance" in result.stdout
     assert "X1 × X2 survives most, with 37.8 %" in " ".join(result.stdout.split())
     for title in ("Retention", "Budgets", "Assumptions", "Next"):
         assert f"\n{title}" in result.stdout
@@ -210,3 +210,48 @@ def test_labels_that_are_markup(run: Run, folder: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "<b>[bold]</b> × a×b" in result.stdout
     assert "<b>[bold]" not in (folder / "o.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("objective", ["sum", "geometric", "worst"])
+@pytest.mark.parametrize("source", ["five.yaml", "people.csv"])
+def test_allocated_budgets_reach_a_plan(
+    run: Run, five: Path, people: Path, folder: Path, objective: str, source: str
+) -> None:
+    done = run(
+        "relationships", source, "--total", "5", "--objective", objective, "--out", "b.json", "-q"
+    )
+    assert done.exit_code == 0, done.output
+    written = json.loads((folder / "b.json").read_text("utf-8"))["budgets"]
+    done = run("plan", source, "--budgets", "b.json", "--out", "plan.json", "-q")
+    assert done.exit_code == 0, done.output
+    plan = read_plan(folder / "plan.json")
+    assert dict(plan.budgets) == pytest.approx(written, rel=1e-12)
+    assert plan.target is None
+    refused = run("plan", source, "--budgets", "b.json", "--design", "calibrated")
+    assert refused.exit_code == 2
+    assert "from a calibration" in refused.stderr
+
+
+def test_reports_are_no_table(run: Run, collected: tuple[Path, Path], folder: Path) -> None:
+    plan, reports = collected
+    write_reports(read_reports(reports, read_plan(plan)), folder / "r2.csv")
+    for file in (reports, "r2.csv"):
+        result = run("relationships", file)
+        assert result.exit_code == 2
+        assert "--plan plan.json --reports" in result.stderr
+        assert result.stdout == ""
+
+
+def test_odds_name_their_categories(run: Run, collected: tuple[Path, Path], folder: Path) -> None:
+    plan, reports = collected
+    result = run(
+        "relationships", "--plan", plan, "--reports", reports, "--pair", "sex,coin", "--kind",
+        "odds", "--html", "o.html", "--csv", "o.csv",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "f against m, heads against tails" in " ".join(result.stdout.split())
+    page = (folder / "o.html").read_text("utf-8")
+    assert "f against m, heads against tails" in page
+    assert "<h1>reports.parquet</h1>" in page
+    row = next(csv.DictReader(io.StringIO((folder / "o.csv").read_text("utf-8"))))
+    assert row["categories"] == "f against m, heads against tails"

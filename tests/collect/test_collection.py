@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -31,7 +32,7 @@ from seepage.collect.designs import (
 )
 from seepage.collect.registry import mechanism
 from seepage.domain import Attribute, Domain
-from seepage.errors import CapacityError, DomainError, InvalidInputError
+from seepage.errors import CapacityError, DomainError, InfeasibleError, InvalidInputError
 from seepage.results import Standing
 
 
@@ -167,7 +168,13 @@ def test_limits_of_epsilon() -> None:
         plan = design(domain_of(3, 2), math.inf)
         assert plan.epsilon == math.inf
         codes = np.array([[0, 1], [2, 0]])
-        reports = plan.randomize_codes(codes)
+        assert "not protected" in plan.verdict.lower()
+        with pytest.raises(InvalidInputError, match="reports can reveal the value of 'a0', 'a1'"):
+            plan.randomize_codes(codes)
+        with pytest.raises(InvalidInputError, match="allow_unprotected"):
+            plan.randomize_record({"a0": 0, "a1": 1})
+        assert plan.randomize_codes(codes, rng=1).simulated
+        reports = plan.randomize_codes(codes, allow_unprotected=True)
         if design in (independent, split):
             assert reports.values[0].tolist() == [0, 2]
             assert reports.values[1].tolist() == [1, 0]
@@ -429,7 +436,7 @@ def test_claims() -> None:
     ]
     assert plan.totals["a0"].standing is Standing.UPPER
     given = Claim("a1", 1.2, Standing.HEURISTIC, ("a guess",))
-    better = CollectionPlan(plan.domain, plan.design, plan.units, (*plan.claims, given))
+    better = CollectionPlan(plan.domain, plan.design, plan.units, (*plan.claims[:-1], given))
     assert better.totals["a1"] == given
     assert better.totals["a0"].value == 1.5
     for claim in (
@@ -439,9 +446,105 @@ def test_claims() -> None:
         Claim("a2", 1.0, Standing.EXACT),
         Claim("a1", -1.0, Standing.UPPER),
         Claim("a1", math.nan, Standing.UPPER),
+        Claim("a1", 0.99, Standing.EXACT),  # its own report tells 1
+        Claim("a1", 0.0, Standing.UPPER),
+        Claim("a1", 1.51, Standing.LOWER),  # the whole record tells 1.5
     ):
         with pytest.raises(InvalidInputError):
             CollectionPlan(plan.domain, plan.design, plan.units, (claim,))
+    with pytest.raises(InvalidInputError, match="two"):
+        CollectionPlan(plan.domain, plan.design, plan.units, (*plan.claims, given))
+    assert replace(plan, target=1.0).target == 1.0  # that nothing vouches for it is no claim
+    with pytest.raises(InfeasibleError):
+        replace(better, target=1.1)
+    for target in (-1.0, math.nan, True):
+        with pytest.raises(InvalidInputError):
+            replace(plan, target=target)
+
+
+def test_sums_of_budgets_in_exact_arithmetic() -> None:
+    """ε of a record is the sum rounded up, a split stays below what was asked for."""
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        d = int(rng.integers(2, 9))
+        domain = domain_of(*rng.integers(2, 9, d).tolist())
+        each = dict(zip(domain.names, rng.uniform(0, 3, d).tolist(), strict=True))
+        plan = independent(domain, each)
+        exact = sum(map(Fraction, each.values()))
+        assert math.nextafter(plan.epsilon, 0) < exact <= plan.epsilon
+        released = sum(Fraction(unit.mechanism.release_epsilon) for unit in plan.units)
+        assert released <= plan.release_epsilon <= plan.epsilon
+        whole = float(rng.uniform(0, 5))
+        shared = split(domain, whole)
+        parts = [Fraction(unit.mechanism.epsilon) for unit in shared.units]
+        assert sum(parts) <= Fraction(whole)
+        assert float(sum(parts)) >= whole * (1 - 1e-15)
+        assert shared.epsilon <= whole
+        grouped = split(domain, whole, groups=[domain.names[:2]])
+        assert sum(Fraction(unit.mechanism.epsilon) for unit in grouped.units) <= Fraction(whole)
+
+
+def test_fake_epsilons_are_never_understated() -> None:
+    rng = np.random.default_rng(5)
+    with mpmath.workdps(80):
+        for _ in range(60):
+            d = int(rng.integers(2, 6))
+            plan = fake_data(domain_of(*rng.integers(2, 9, d).tolist()), float(rng.uniform(0, 3)))
+            for weights in (False, True):
+                terms = []
+                for unit in plan.units:
+                    k = unit.mechanism.k
+                    if weights:
+                        drawn = unit.mechanism._response_weights
+                        p, q = mpmath.mpf(drawn.keep), mpmath.mpf(drawn.other)
+                        assert drawn.keep + (k - 1) * drawn.other == 2**64
+                    else:
+                        q = 1 / (mpmath.exp(unit.mechanism.epsilon) + k - 1)
+                        p = 1 - (k - 1) * q
+                    terms.append((k * p, k * q))
+                low = sum(b for _, b in terms)
+                record = mpmath.log(sum(a for a, _ in terms) / low)
+                if weights:
+                    assert record <= plan.release_epsilon <= plan.epsilon
+                    continue
+                assert 0 <= plan.epsilon - record * (1 - mpmath.mpf(10) ** -60) <= 3e-16 * record
+                for name, (a, b) in zip(plan.domain.names, terms, strict=True):
+                    own = mpmath.log1p((a - b) / low)
+                    assert 0 <= plan.budgets[name] - own <= 4e-16 * own
+
+
+def test_epsilon_of_members_of_a_group() -> None:
+    """The largest ratio over pairs that differ in one attribute, from the table itself."""
+    domain = domain_of(2, 3, 1)
+    names = domain.names
+    for kind in ("grr", "staircase", "exponential", "subset", "oue"):
+        plan = independent(domain, 0.5, kind, [names])
+        own = {c.about: c for c in plan.claims if c.quantity == "epsilon"}
+        assert own["a2"].value == 0.0
+        assert own["a2"].standing is Standing.EXACT
+        unit = plan.units[0].mechanism
+        for axis, name in enumerate(names[:2]):
+            assert own[name].value == unit.epsilon
+            if kind in ("subset", "oue"):
+                assert own[name].standing is Standing.EXACT
+                continue
+            logs = np.log(unit.channel.matrix).reshape(2, 3, 1, -1)
+            exact = float(np.ptp(logs, axis=axis).max())
+            assert exact <= own[name].value * (1 + 1e-12)
+            is_exact = own[name].standing is Standing.EXACT
+            assert is_exact == (kind == "grr")
+            assert math.isclose(exact, own[name].value, rel_tol=1e-12) or not is_exact
+
+
+def test_masked_arrays_are_refused() -> None:
+    plan = independent(domain_of(2, 3), 1.0)
+    hidden = np.ma.masked_array([[0, 1], [1, 2]], mask=[[True, False], [False, False]])
+    with pytest.raises(InvalidInputError, match="mask"):
+        plan.randomize_codes(hidden)
+    with pytest.raises(InvalidInputError, match="mask"):
+        plan.units[0].mechanism.sample(hidden[:, 0])
+    with pytest.raises(DomainError, match="bits"):
+        Domain.of({"a": [10**5000, 1]})
 
 
 def test_groups_and_mechanisms() -> None:

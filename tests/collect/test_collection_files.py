@@ -153,6 +153,30 @@ def signed(change) -> str:
     return json.dumps(content)
 
 
+def test_files_that_contradict_themselves() -> None:
+    """The checksum is right, but what people read is not what the parameters say."""
+    content = json.loads(PLANS["independent"].to_json())
+
+    def doubled(content: dict) -> None:
+        content["claims"].append(content["claims"][-1])
+
+    def lowered(content: dict) -> None:
+        for claim in content["claims"]:
+            if claim["quantity"] == "total":
+                claim["values"] = dict.fromkeys(claim["values"], 0.0)
+
+    for change, word in (
+        (doubled, "two"),
+        (lowered, "total"),
+        (setter("target", value=-1), "target"),
+    ):
+        with pytest.raises(TableError, match=word):
+            plan_from_text(signed(change))
+    text = json.dumps(content).replace('"unit": "nats"', '"unit": 1e400')
+    with pytest.raises(TableError, match="floating point"):
+        plan_from_text(text)
+
+
 def setter(*path, value):
     def change(content):
         for key in path[:-1]:

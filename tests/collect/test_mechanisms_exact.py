@@ -11,8 +11,8 @@ import pytest
 from mpmath import mp, mpf
 
 from seepage import InfeasibleError, InvalidInputError, lambda_response, randomized_response
+from seepage._entropy import TOTAL, word_source
 from seepage.collect import hashing
-from seepage.collect._entropy import TOTAL, word_source
 from seepage.collect.hashing import LocalHashing
 from seepage.collect.metric import ExponentialMechanism, Staircase
 from seepage.collect.pram import PostRandomization, Table, invariant_pram, stratified_pram
@@ -325,3 +325,17 @@ def test_stratified_response():
     assert stratified_pram([1, 1], 1.0).epsilon == pytest.approx(1.0, abs=1e-12)
     mixed = stratified_pram([1, "1", True], 1.0)  # three different strata
     np.testing.assert_array_equal(mixed.probabilities, np.eye(3))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 5e-324, 1e-300, 1e-20, 1e-18, 1e-3])
+@pytest.mark.parametrize("variant", ["optimized", "symmetric"])
+def test_bits_below_the_resolution_of_the_weights(epsilon: float, variant: str) -> None:
+    """Never more of the other bits than of the true one, nor an ε above the nominal one."""
+    m = UnaryEncoding(4, epsilon, variant)
+    p, q = m.bit_weights
+    assert 0 < q <= p < TOTAL
+    ratio = Fraction(p * (TOTAL - q), q * (TOTAL - p))
+    with mp.workdps(400):
+        assert mp.log(mpf(ratio.numerator) / ratio.denominator) <= mpf(epsilon)
+    assert m.release_epsilon <= epsilon
+    assert (p == q) == (epsilon < 1e-19)

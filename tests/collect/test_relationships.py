@@ -120,7 +120,7 @@ def test_correcting_pays_on_average_when_it_says_so(collections):
             )
         }
         better = min(error, key=error.__getitem__)
-        share = np.mean([item.better == better for item in found])
+        share = np.mean([item.recommended == better for item in found])
         if max(error.values()) > 2 * min(error.values()):
             assert share > 0.8, (what, error)
 
@@ -254,7 +254,7 @@ def test_too_few_records():
     for item in missing:
         assert item.note
         assert item.standard_error is None
-        assert item.better in {"uncorrected", ""}
+        assert item.better == item.recommended in {"uncorrected", ""}
     result = estimate_relationships(source.reports)
     assert "few" in result.verdict or "clearest" in result.verdict
 
@@ -354,3 +354,37 @@ def test_hostile_input(call, error):
     with pytest.raises(error, match="expected") as caught:
         call(reports)
     assert isinstance(caught.value, SeepageError)
+
+
+def test_corrected_values_that_cannot_be():
+    """Weak reports of few records: no impossible value is recommended or called possible."""
+    rng = np.random.default_rng(21)
+    seen = 0
+    for seed in range(30):
+        plan = independent(DOMAIN, 0.7)
+        source = ReportedRelationships(plan.randomize_codes(draw(rng, 300), rng=seed))
+        for item in (source.correlation("a", "c"), source.covariance("a", "c")):
+            if item.estimate is None or item.is_possible:
+                continue
+            seen += 1
+            assert "too few" in item.note
+            excess = max(item.estimate - item.possible[1], item.possible[0] - item.estimate)
+            if excess > 1 + item.possible[1]:
+                assert item.better == item.recommended == "uncorrected"
+                assert item.chosen == item.uncorrected
+    assert seen > 5
+    pair = source.correlation("a", "c")
+    assert pair.possible == (-1, 1)
+    assert source.covariance("a", "c").possible == (-2.25, 2.25)
+    assert source.variance("a").possible == (0, 2.25)
+    assert source.moment(["a", "b", "c"]).possible == (-2.25, 2.25)
+    assert source.log_odds_ratio("a", "b").categories == ((0, 1), ("no", "yes"))
+
+
+def test_ranges_are_attained():
+    """Two copies of a fair coin on the extremes: covariance and correlation at their limits."""
+    codes = np.tile([[0, 0, 0], [2, 1, 3]], (500, 1)).astype(np.int64)
+    source = ReportedRelationships(independent(DOMAIN, math.inf).randomize_codes(codes, rng=0))
+    for item in (source.correlation("a", "c"), source.moment(["a", "b"])):
+        assert item.estimate == pytest.approx(item.possible[1], rel=2e-3)
+    assert source.correlation("a", "c").is_possible

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from seepage import Channel, randomized_response
-from seepage.collect._entropy import TOTAL, below, coins, word_source
+from seepage._entropy import TOTAL, below, coins, word_source
 from seepage.collect._weights import (
     ResponseWeights,
     ceil_share,

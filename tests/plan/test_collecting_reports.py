@@ -104,7 +104,7 @@ def test_records_of_clients_are_read_together(name: str) -> None:
 
 def test_form_of_the_columns() -> None:
     frame = reports_frame(some(PLANS["independent"]))
-    assert frame.columns == list(DOMAIN.names)
+    assert frame.columns == [*DOMAIN.names, "(plan)"]
     assert frame["town"].unique().sort().to_list() == ["A", "B, C", 'the "rest"']
     assert frame["age"].drop_nulls().unique().sort().to_list() == ["old", "young"]
     assert frame["age"].null_count() > 0
@@ -113,14 +113,14 @@ def test_form_of_the_columns() -> None:
     assert frame["mixed"].unique().sort().to_list() == [0, 1]
     assert frame["only"].to_list() == [0] * 300
     joint = reports_frame(some(PLANS["joint"]))
-    assert joint.columns == list(DOMAIN.names)
+    assert joint.columns == [*DOMAIN.names, "(plan)"]
     views = reports_frame(some(PLANS["views"]))
-    assert views.columns == ["view", *DOMAIN.names]
+    assert views.columns == ["view", *DOMAIN.names, "(plan)"]
     for row in views.iter_rows(named=True):
         names = PLANS["views"].units[row["view"]].names
         assert all(row[name] is None for name in DOMAIN.names if name not in names)
     texts = reports_frame(some(PLANS["view texts"]))
-    assert texts.columns == ["view", "town", "flag", "flag + town"]
+    assert texts.columns == ["view", "town", "flag", "flag + town", "(plan)"]
 
 
 def test_labels_that_files_cannot_hold_are_written_as_positions() -> None:
@@ -159,6 +159,43 @@ def test_reports_of_another_plan(tmp_path: Path) -> None:
     merged = read_reports([both, tmp_path / "r.parquet"], PLANS["independent"])
     assert merged.size == 600
     assert merged.simulated
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_reports_that_do_not_say_their_plan(name: str, tmp_path: Path) -> None:
+    plan = PLANS[name]
+    reports = some(plan, rng=None)
+    frame = reports_frame(reports)
+    other = independent(DOMAIN, 1.5)
+    frame.write_parquet(tmp_path / "again.parquet")  # the metadata are lost, the column is not
+    assert_same(reports, read_reports(tmp_path / "again.parquet", plan))
+    if name == "independent":
+        for source in (frame, tmp_path / "again.parquet", frame.to_dicts()):
+            with pytest.raises(TableError, match="another plan"):
+                read_reports(source, other)
+    bare = frame.drop("(plan)")
+    bare.write_parquet(tmp_path / "bare.parquet")
+    for source in (bare, tmp_path / "bare.parquet", bare.to_dicts()):
+        found = read_reports(source, plan)
+        assert found.simulated is None
+        assert_same(found, dataclasses.replace(reports, simulated=None))
+    for ending in ENDINGS:  # what is not known is not written as if it were
+        write_reports(found, tmp_path / f"unknown{ending}")
+        assert_same(found, read_reports(tmp_path / f"unknown{ending}", plan))
+
+
+def test_text_and_typed_files_together(tmp_path: Path) -> None:
+    for name, plan in PLANS.items():
+        paths = [tmp_path / f"{name}{ending}" for ending in (".csv", ".parquet", ".arrow")]
+        parts = [some(plan, n, rng=None) for n in (20, 30, 10)]
+        for part, path in zip(parts, paths, strict=True):
+            write_reports(part, path)
+        found = read_reports(paths, plan)
+        assert (found.size, found.simulated) == (60, False)
+        for unit, values in enumerate(found.values):
+            assert np.array_equal(values, np.concatenate([p.values[unit] for p in parts]))
+        write_reports(some(plan, 5, rng=1), paths[0])
+        assert read_reports(paths, plan).simulated
 
 
 def test_bad_endings(tmp_path: Path) -> None:

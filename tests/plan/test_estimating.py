@@ -105,6 +105,15 @@ def test_simulation_and_release_are_told_apart(
     assert release.origin == "release"
     assert "simulated" not in release.verdict
     assert (made + release).origin == "mixed: 600 of 1,200 records are simulated"
+    unknown = estimate(replace(reports, simulated=None), plan)
+    assert unknown.origin == "of unknown origin"
+    assert any("600 records it could not be checked" in x for x in unknown.assumptions)
+    assert not any("could not be checked" in x for x in made.assumptions)
+    assert sum([made, release, unknown]).origin == (
+        "mixed: 600 of 1,800 records are simulated and 600 of 1,800 records are of unknown origin"
+    )
+    with pytest.raises(TypeError):
+        made + 1
     assert made.marginal("sex").simulated
     assert not release.marginal("sex").simulated
 

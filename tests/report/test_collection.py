@@ -68,6 +68,9 @@ def test_frame_and_verdict() -> None:
     assert frame["with"].to_list() == ["b", "a", ""]
     assert frame["epsilon"].to_list() == [2.0, 2.0, 1.0]
     assert PLANS["views"].to_frame()["views"].to_list() == [2, 2, 2]
-    assert PLANS["independent"].verdict.startswith("3 attributes are reported, each independently.")
+    assert PLANS["independent"].verdict.startswith(
+        "Not protected: reports can reveal the value of 'b'. 3 attributes are reported, each "
+        "independently. The whole record has ε = ∞ (exact), no protection;"
+    )
     assert "∞" in PLANS["independent"].verdict
     assert "3 views" in PLANS["views"].verdict

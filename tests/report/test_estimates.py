@@ -19,7 +19,7 @@ from seepage.domain import Domain
 from seepage.errors import InvalidInputError
 from seepage.plan.estimating import adjust, estimate
 from seepage.report.estimates_text import estimates_text
-from seepage.report.estimates_words import percent
+from seepage.report.estimates_words import percent, reach, short
 
 HOSTILE = "</script><script>alert(1)</script>"
 ORDINARY = Domain.of({"a": ["x", "y"], "b": [1, "1", True], "c": list(range(4)), "d": ["only"]})
@@ -136,3 +136,49 @@ def test_percent() -> None:
     assert percent(-0.0000001) == "0.00"
     assert percent(math.inf) == "∞"
     assert percent(-math.inf) == "−∞"
+
+
+def test_noise_is_faint_and_counted() -> None:
+    """200 records in 42 cells at ε = 1: next to nothing can be told from 0."""
+    wide = Domain.of({"a": list(range(6)), "b": list(range(7))})
+    result = made(wide, [("a", "b")], n=200)
+    sentence = reach(result)
+    assert re.match(r"[0-3] of 42 cells can be told from 0, allowing for their number", sentence)
+    assert "too large on average" in sentence
+    number = int(re.search(r"about ([\d,]+) records", sentence)[1].replace(",", ""))
+    assert number > 10_000
+    text = " ".join(shown(result, 100).split())
+    assert sentence in text
+    page = report.html(result)
+    assert sentence in page
+    assert "opacity:0.55" in page
+    assert "faint: may be 0" in page
+
+
+def test_the_needed_number_tells_typical_cells() -> None:
+    """So many records, spread evenly: about half of all cells can be told from 0.
+
+    The estimate of a typical cell is then as many adjusted standard errors as are needed, so each
+    is told with a probability of one half; fixed seed, and far from the limits of the test.
+    """
+    wide = Domain.of({"a": list(range(3)), "b": list(range(4))})
+    first = reach(made(wide, [("a", "b")], n=300, epsilon=1.0))
+    number = int(re.search(r"about ([\d,]+) records", first)[1].replace(",", ""))
+    again = made(wide, [("a", "b")], n=number, epsilon=1.0)
+    clear = int(re.match(r"(\d+) of 12 cells", reach(again))[1])
+    assert 2 <= clear <= 10
+
+
+def test_everything_is_clear_without_noise() -> None:
+    result = made(Domain.of({"a": [0, 1], "b": [0, 1]}), 2, epsilon=math.inf)
+    assert reach(result) == "4 of 4 cells can be told from 0, allowing for their number."
+    only = made(Domain.of({"a": ["x"]}), 1, epsilon=math.inf)
+    assert reach(only) == "The one cell can be told from 0."
+
+
+def test_intervals_are_short_in_pictures() -> None:
+    assert short("[34972.6, 49863.2)") == "[34973, 49863)"
+    assert short("[0.123456, 1.5]") == "[0.123, 1.5]"
+    assert short("(-inf, 12.0)") == "(-inf, 12.0)"
+    assert short("room 1234.5678") == "room 1234.5678"
+    assert short(34972.61) == "34972.61"

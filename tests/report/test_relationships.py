@@ -12,6 +12,7 @@ from seepage.collect.designs import independent
 from seepage.domain import Domain
 from seepage.errors import InvalidInputError
 from seepage.plan.relating import estimate_relationships, retention_table
+from seepage.report import relationships_charts
 
 SIZES = {"<i>a</i>": 3, "b": 2, "c\x00": 4}
 
@@ -67,3 +68,28 @@ def test_unknown_kinds(table, estimates):
 def test_many_attributes():
     page = retention_table([2] * 40, 1.0).to_html()
     assert "… and 280 more" in page
+
+
+def test_the_axis_of_correlations_ends_where_they_do():
+    domain = Domain.of({"a": [0, 1], "b": [0, 1, 2]})
+    codes = np.random.default_rng(0).integers(0, 2, (60, 2))
+    found = estimate_relationships(independent(domain, 0.4).randomize_codes(codes, rng=5))
+    spec = found.plot().to_dict()
+    domains = {
+        tuple(layer["encoding"]["x"]["scale"]["domain"])
+        for layer in spec["layer"]
+        if "scale" in layer["encoding"]["x"]
+    }
+    assert domains == {(-1.15, 1.15)}
+    assert "cut off" in str(spec["title"])
+    assert "−1, 0 and 1" in str(spec["title"])
+
+
+def test_the_axis_of_others_holds_what_is_possible(estimates):
+    covariances = [item for item in estimates.estimates if item.kind == "covariance"]
+    low, high, marked = relationships_charts._axis(covariances)
+    assert marked == [0]
+    for item in covariances:
+        assert low < item.uncorrected < high
+        if item.is_possible:
+            assert low < item.estimate < high

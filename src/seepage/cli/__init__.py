@@ -14,10 +14,14 @@ import typer
 
 from seepage.cli import audit as _audit
 from seepage.cli import calibrate as _calibrate
+from seepage.cli import count as _count
 from seepage.cli import estimate as _estimate
 from seepage.cli import plan as _plan
+from seepage.cli import power as _power
 from seepage.cli import randomize as _randomize
+from seepage.cli import redact as _redact
 from seepage.cli import relationships as _relationships
+from seepage.cli import risk as _risk
 from seepage.cli._options import Command
 from seepage.cli._run import mend_streams
 
@@ -45,6 +49,13 @@ app.command(
     short_help="The largest budgets under which the total about no column exceeds a target.",
 )(_calibrate.calibrate)
 app.command(
+    "count",
+    cls=Command,
+    help=_count.HELP,
+    epilog=_count.EPILOG,
+    short_help="Pairwise counts of a part of the records, to be added up.",
+)(_count.count)
+app.command(
     "plan",
     cls=Command,
     help=_plan.HELP,
@@ -66,12 +77,31 @@ app.command(
     short_help="Frequency tables from randomised reports, with standard errors.",
 )(_estimate.estimate)
 app.command(
+    "redact",
+    cls=Command,
+    help=_redact.HELP,
+    epilog=_redact.EPILOG,
+    short_help="Sequences in which chosen records stay private.",
+)(_redact.redact)
+app.command(
     "relationships",
     cls=Command,
     help=_relationships.HELP,
     epilog=_relationships.EPILOG,
     short_help="What a collection keeps of relationships between columns, and what they were.",
 )(_relationships.relationships)
+app.add_typer(
+    _risk.app,
+    name="risk",
+    short_help="What a mechanism means for a person in the data, and which one to choose.",
+)
+app.command(
+    "power",
+    cls=Command,
+    help=_power.HELP,
+    epilog=_power.EPILOG,
+    short_help="What a test keeps under protection, and the risk that goes with it.",
+)(_power.power)
 
 
 def _print_version(wanted: bool) -> None:

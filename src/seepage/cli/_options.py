@@ -25,7 +25,7 @@ from seepage.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from seepage.cli._run import Work
-    from seepage.tables import CodedTable
+    from seepage.tables import CodedTable, CountedTable
 
 TABLE, BUDGETS, MEASURES, OUTPUT = "Table", "Budgets", "Measures", "Output"
 
@@ -72,7 +72,7 @@ TablesArgument = Annotated[
         metavar="TABLE",
         show_default=False,
         help="CSV, Parquet or Arrow IPC; one row for each person. Several files are read as "
-        "one table.",
+        "one table. Or what seepage count --out wrote, where counts suffice.",
     ),
 ]
 ExampleOption = Annotated[
@@ -242,8 +242,8 @@ class TableOptions:
         sources, domain = self.paths()
         return sources if domain is None else [*sources, domain]
 
-    def reader(self) -> Callable[[Work], CodedTable]:
-        """Check the options, and return what reads the table with them."""
+    def given(self) -> tuple[Path | list[Path], dict[str, Any]]:
+        """Return the files, and the options of `seepage.tables.load`, checked."""
         sources, domain = self.paths()
         options: dict[str, Any] = {
             "domain": domain,
@@ -263,14 +263,71 @@ class TableOptions:
             "encoding": self.encoding,
         }
         given = {name: value for name, value in options.items() if value is not None}
+        return sources[0] if len(sources) == 1 else sources, given
+
+    def reader(self) -> Callable[[Work], CodedTable]:
+        """Check the options, and return what reads the table with them."""
+        source, given = self.given()
 
         def read(work: Work) -> CodedTable:
             from seepage.tables import load
 
             work.stage("Reading the table")
-            return load(sources[0] if len(sources) == 1 else sources, **given)
+            return load(source, **given)
 
         return read
+
+    def opener(self, *, records: bool | None = None) -> Callable[[Work], CodedTable | CountedTable]:
+        """Like `reader`; large tables are counted in batches, and saved counts are read.
+
+        Parameters
+        ----------
+        records : bool, optional
+            Whether records are needed; see `seepage.tables.open_table`.
+        """
+        source, given = self.given()
+
+        def read(work: Work) -> CodedTable | CountedTable:
+            from seepage.tables import is_counts, open_table
+
+            work.stage("Reading the table")
+            options = {k: v for k, v in given.items() if v != DEFAULTS.get(k)}
+            return open_table(
+                source,
+                records=records,
+                progress=work.step,
+                stage=work.stage,
+                **(options if is_counts(source) else given),
+            )
+
+        return read
+
+    def counter(self) -> Callable[[Work], CountedTable]:
+        """Like `opener`; every table is counted in batches."""
+        source, given = self.given()
+        read = self.opener(records=False)
+
+        def count(work: Work) -> CountedTable:
+            from seepage.tables import CountedTable, count_table, is_counts
+
+            if is_counts(source):
+                merged = read(work)
+                if isinstance(merged, CountedTable):
+                    return merged
+            return count_table(source, progress=work.step, stage=work.stage, **given)
+
+        return count
+
+
+DEFAULTS: dict[str, Any] = {
+    "n_bins": 10,
+    "binning": "width",
+    "missing": "category",
+    "null_values": ("",),
+    "min_count": 0,
+    "header": True,
+}
+"""Options of a table that say nothing: saved counts are not refused for them."""
 
 
 @dataclass(frozen=True)

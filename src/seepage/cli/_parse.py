@@ -21,7 +21,7 @@ def number(text: object, name: str) -> float:
     Raises
     ------
     InvalidInputError
-        If `text` is negative, NaN or not a number.
+        If `text` is negative, NaN or not a number, or a number beyond floating point.
     """
     value = math.nan
     if isinstance(text, (int, float)) and not isinstance(text, bool):
@@ -31,6 +31,8 @@ def number(text: object, name: str) -> float:
         try:
             value = float(text.strip().replace("∞", "inf"))
         except ValueError:
+            value = math.nan
+        if math.isinf(value) and any(char.isdigit() for char in text):  # 1e400 is no infinity
             value = math.nan
     if not value >= 0:
         msg = f"expected {name} to be a number from 0 to inf, got {reprlib.repr(text)}"

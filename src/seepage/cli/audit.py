@@ -22,7 +22,7 @@ from seepage.cli._run import EXIT_CODES, TARGET_MISSED, Work, guard, say
 
 if TYPE_CHECKING:
     from seepage.plan.audit import AuditResult
-    from seepage.tables import CodedTable
+    from seepage.tables import CodedTable, CountedTable
 
 HELP = (
     "Measure how much each column of a table leaks about each other one.\n\n"
@@ -150,7 +150,7 @@ def audit(
         inputs = table.inputs()
         _output.check(outputs, inputs if budgets is None else [*inputs, budgets])
         single = _parse.budgets(budget, budgets)
-        read = table.reader()
+        read = table.opener(records=True if triples else None)
         with Work(quiet=run.quiet) as work:
             result = _run(read(work), default, single, work, confidence=level, triples=triples)
             work.stage("Writing")
@@ -164,7 +164,7 @@ def audit(
 
 
 def _run(
-    coded: CodedTable,
+    coded: CodedTable | CountedTable,
     default: float,
     single: dict[str, float],
     work: Work,

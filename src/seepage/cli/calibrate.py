@@ -19,7 +19,7 @@ from seepage.errors import InvalidInputError
 if TYPE_CHECKING:
     from seepage.domain import Domain
     from seepage.plan.calibrate import CalibrationResult
-    from seepage.tables import CodedTable
+    from seepage.tables import CodedTable, CountedTable
 
 HELP = (
     "Find the largest budgets under which the total leakage about no column exceeds a target.\n\n"
@@ -180,7 +180,7 @@ def calibrate(
         _output.check(outputs, table.inputs())
         weights = _parse.weights(importance)
         bounds = [_Bound.parse(minimum, "--minimum"), _Bound.parse(maximum, "--maximum")]
-        read = table.reader()
+        read = table.opener()
         with Work(quiet=run.quiet) as work:
             coded = read(work)
             low, high = (bound.values(coded.domain) for bound in bounds)
@@ -198,7 +198,9 @@ def calibrate(
                 say(f"wrote {file}")
 
 
-def _run(coded: CodedTable, target: float, k: int | None, **options: Any) -> CalibrationResult:
+def _run(
+    coded: CodedTable | CountedTable, target: float, k: int | None, **options: Any
+) -> CalibrationResult:
     from seepage.plan.calibrate import calibrate as run
 
     # The default must not be refused for a table of one column.

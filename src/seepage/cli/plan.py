@@ -256,13 +256,22 @@ def _run(source: PlanSource, **options: Any) -> CollectionPlan:
 
 
 def _warn(made: CollectionPlan) -> None:
-    from seepage.plan.collecting import domain_was_read
+    from seepage.plan.collecting import domain_was_read, not_estimable, totals_from_data
 
     if domain_was_read(made):
         say(
             "warning: the categories were read from data, so the plan itself discloses something "
             "about them; declare a domain (--domain) for a release"
         )
+    if totals_from_data(made):
+        say(
+            "warning: totals or budgets in the plan were computed from a table; they are published "
+            "with the plan without protection"
+        )
+    if not_estimable(made):
+        say(f"warning: {not_estimable(made)}")
+    if made.unprotected:
+        say(f"warning: {made.open_sentence}")
 
 
 def _print(made: CollectionPlan, out: Path | None) -> None:

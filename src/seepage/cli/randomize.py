@@ -45,7 +45,7 @@ def randomize(
         ),
     ],
     seed: Annotated[
-        int | None,
+        list[int] | None,
         typer.Option(
             "--seed",
             metavar="N",
@@ -53,6 +53,14 @@ def randomize(
             help="Repeatable randomness, for simulations only; the output says so.",
         ),
     ] = None,
+    unprotected: Annotated[
+        bool,
+        typer.Option(
+            "--unprotected",
+            rich_help_panel=PANEL,
+            help="Release reports of columns with ε = inf too, which can reveal their values.",
+        ),
+    ] = False,
     out: Annotated[
         Path,
         typer.Option(
@@ -67,19 +75,17 @@ def randomize(
 ) -> None:
     """Randomise a table under a plan."""
     with guard(debug=run.debug):
-        if seed is not None and seed < 0:
-            msg = f"expected --seed to be 0 or more, got {seed}"
-            raise InvalidInputError(msg)
+        rng = _seed(seed)
         target = _target(out)
         _output.check([target], [*table.paths(), plan])
         options = table.options()
         paths = table.paths()
         with Work(quiet=run.quiet) as work:
             work.stage("Randomising")
-            reports = _run(paths, plan, seed, options)
+            reports = _run(paths, plan, rng, options | {"allow_unprotected": unprotected})
             work.stage("Writing")
             _output.write([_output.Output("--out", target.path, _content(reports, out))], _NOTHING)
-        if seed is not None:
+        if rng is not None:
             say("simulation, not a release: the randomness was seeded")
         if not run.quiet:
             _tell(reports)
@@ -88,6 +94,18 @@ def randomize(
 
 _NOTHING: Any = None
 """Reports are no result that others could render."""
+
+
+def _seed(given: list[int] | None) -> int | None:
+    if not given:
+        return None
+    if len(given) > 1:
+        msg = f"expected one --seed, got {' and '.join(map(str, given))}"
+        raise InvalidInputError(msg)
+    if given[0] < 0:
+        msg = f"expected --seed to be 0 or more, got {given[0]}"
+        raise InvalidInputError(msg)
+    return given[0]
 
 
 def _target(out: Path) -> _output.Output:
@@ -128,6 +146,8 @@ def _tell(reports: CollectedReports) -> None:
             "warning: the categories of this plan were read from data; declare a domain for a "
             "release"
         )
+    if plan.unprotected:
+        say(f"warning: {plan.open_sentence}")
     records = "1 record" if reports.size == 1 else f"{reports.size:,} records"
     typer.echo(
         f"{records} randomised under the plan {plan.fingerprint[:16]}; ε of a record is "

@@ -317,11 +317,20 @@ def _source(plan: Path | None, table: TableOptions, work: Work) -> Any:
         from seepage.collect.plan_files import read_plan
 
         return read_plan(plan)
+    from seepage.collect.records import PLAN_COLUMN
     from seepage.plan.collecting import DOMAIN_SUFFIXES
 
     paths, _ = table.paths()
     if table.example or not any(path.suffix.lower() in DOMAIN_SUFFIXES for path in paths):
-        return table.reader()(work)
+        found = table.reader()(work)
+        if PLAN_COLUMN in found.domain:
+            files = " ".join(f"--reports {path.name}" for path in paths) or "--reports FILE"
+            msg = (
+                "expected a table of true values, got the reports of a plan: estimate from them "
+                f"with --plan plan.json {files}"
+            )
+            raise InvalidInputError(msg)
+        return found
     if len(paths) > 1:
         msg = f"expected one domain file, got {len(paths)} files"
         raise InvalidInputError(msg)
@@ -392,7 +401,8 @@ def _estimates(
     chosen = read_plan(plan)
     found = read_reports(reports[0] if len(reports) == 1 else reports, chosen)
     work.stage("Estimating")
-    return estimate_relationships(found, **options)
+    more = f" and {len(reports) - 1} more" if len(reports) > 1 else ""
+    return estimate_relationships(found, name=reports[0].name + more, **options)
 
 
 def _given(

@@ -10,14 +10,16 @@ as the exact comparison asks for.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
+from seepage._entropy import TOTAL, WordArray, Words
 from seepage._numeric import FloatArray, IntArray
-from seepage.collect._entropy import TOTAL, WordArray, Words
 
 _BLOCK = 1 << 15
 """Records drawn at a time; the work arrays stay in the cache of a processor."""
@@ -53,10 +55,26 @@ def log_ratio_up(high: int, low: int) -> float:
         return 0.0
     if low == 0:
         return math.inf
-    exact = CONTEXT.ln(CONTEXT.divide(Decimal(high), Decimal(low)))
-    exact = CONTEXT.add(exact, CONTEXT.multiply(exact, Decimal(10) ** -55))
+    return float_up(CONTEXT.ln(CONTEXT.divide(Decimal(high), Decimal(low))))
+
+
+def float_up(value: Decimal) -> float:
+    """The next float that is not below a number, 0 or more, known to 55 digits."""
+    exact = CONTEXT.add(value, CONTEXT.multiply(value, Decimal(10) ** -55))
     nearest = float(exact)
     return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def sum_rounded(values: Iterable[float], *, up: bool) -> float:
+    """The sum of numbers in [0, ∞], rounded to the next float not below (not above) it."""
+    terms = list(values)
+    nearest = math.fsum(terms)
+    if math.isinf(nearest):
+        return nearest
+    exact = sum(map(Fraction, terms))
+    if up:
+        return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
+    return nearest if nearest <= exact else math.nextafter(nearest, 0.0)
 
 
 def ceil_share(total: int, epsilon: float, others: int, factor: int = 1) -> int:

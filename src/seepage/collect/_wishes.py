@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NoReturn
 
 import numpy as np
@@ -216,15 +217,21 @@ class Wishes:
         return np.asarray(involved & (self.attributes.sizes > 1) & (self.high > self.low))
 
     def _rounded(self, x: FloatArray, free: BoolArray) -> FloatArray:
-        """Take units in the last place off the largest budget until no sum passes the total."""
+        """Take units in the last place off the largest budget until the exact sum fits the total.
+
+        The floating-point sums, in any order of summation, must fit too.
+        """
         x = x.copy()
+        if not np.isfinite(self.total):
+            return x
         for _ in range(1000):
             values = x.tolist()
+            exact = sum(map(Fraction, values)) - Fraction(self.total)
             excess = max(sum(values), math.fsum(values), float(x.sum())) - self.total
-            if excess <= 0:
+            if exact <= 0 and excess <= 0:
                 return x
             position = int(np.argmax(np.where(free, x, -np.inf)))
-            x[position] = min(x[position] - excess, np.nextafter(x[position], 0.0))
+            x[position] = min(x[position] - max(excess, 0.0), np.nextafter(x[position], 0.0))
         return x
 
 

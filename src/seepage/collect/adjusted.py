@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from seepage.collect.collection import CollectionPlan
 from seepage.collect.listing import LABEL_PREFIXES, flat, heading, table_dict, tables_in_words
-from seepage.collect.marginals import simulation_note
+from seepage.collect.marginals import records_in_words, simulation_note
 from seepage.collect.projection import (
     AdjustedMarginal,
     ProjectMethod,
@@ -61,7 +61,7 @@ class AdjustedEstimates(Result):
 
     @property
     def origin(self) -> str:
-        """Release, simulation, or a mixture."""
+        """Release, simulation, unknown, or a mixture."""
         return self.raw.origin
 
     @property
@@ -117,7 +117,7 @@ class AdjustedEstimates(Result):
         """What was done, in one sentence."""
         moved = max(table.moved for table in self.tables)
         return (
-            f"{tables_in_words(self.sets)} from the reports of {self.size:,} records"
+            f"{tables_in_words(self.sets)} from the reports of {records_in_words(self.size)}"
             f"{simulation_note(self.raw.sums.simulated > 0)} after {'; then '.join(self.steps)} "
             f"({self.standing}): a table moved by at most {moved:.4f} in total variation."
         )

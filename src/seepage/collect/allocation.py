@@ -99,7 +99,8 @@ class Allocation(Result):
         order = sorted(self.retentions, key=lambda names: -self.retentions[names])
         most, least = order[0], order[-1]
         kind = "the best" if self.standing is Standing.EXACT else "the best found"
-        ends = f"{named(most)} keeps {percent(self.retentions[most])} of its strength"
+        moment = "covariance" if len(most) == 2 else "cross-moment"
+        ends = f"{named(most)} keeps {percent(self.retentions[most])} of its {moment}"
         if len(order) > 1:
             ends += f", the most, and {named(least)} {percent(self.retentions[least])}, the least"
         return (

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from typing import Literal
 
 import numpy as np
 
-from seepage._numeric import FloatArray, log_zero_ok
+from seepage._numeric import FloatArray
+from seepage.collect._supports import SupportMechanism
+from seepage.collect._weights import CONTEXT, float_up, sum_rounded
 from seepage.collect.mechanism import Mechanism
+from seepage.collect.response import LambdaResponse, RandomizedResponse
 from seepage.domain import Domain
 from seepage.results import Standing
 
@@ -30,6 +34,10 @@ GROUP = "All reports of a record together; no assumption about the data."
 FAKE = (
     "Two records that differ in every attribute; the attacker sees one randomised value among "
     "uniform fakes and does not know which it is."
+)
+JOINT = (
+    "The ε of a group that is randomised together: two records that differ in one of its "
+    "attributes only may be closer."
 )
 FAKE_OWN = (
     "Two records that differ in this attribute only. The ε of {published:.6g} that random sampling "
@@ -96,7 +104,7 @@ def unit_epsilons(
     units : array of float, shape (number of units,)
         Two records that differ in this unit only.
     record : float
-        Two records that differ in everything; in [0, ∞].
+        Two records that differ in everything; in [0, ∞]. Rounded up, so never understated.
 
     Notes
     -----
@@ -112,7 +120,7 @@ def unit_epsilons(
         return fake_epsilons(sizes, values)
     if design == "views":
         return values, float(values.max())
-    return values, math.fsum(values.tolist())
+    return values, sum_rounded(values.tolist(), up=True)
 
 
 def fake_epsilons(sizes: FloatArray, amplified: FloatArray) -> tuple[FloatArray, float]:
@@ -135,14 +143,52 @@ def fake_epsilons(sizes: FloatArray, amplified: FloatArray) -> tuple[FloatArray,
     -------
     attributes : array of float, shape (d,)
     record : float
+        Both rounded up, so never understated.
     """
-    below = 1 + (sizes - 1) * np.exp(-amplified)
-    gain = sizes * -np.expm1(-amplified) / below  # k (p − q)
-    with np.errstate(divide="ignore"):
-        low = np.logaddexp.reduce(np.log(sizes) - amplified - np.log(below))  # ln Σ k q
-        logs = log_zero_ok(np.append(gain, gain.sum())) - low
-        both = np.logaddexp(0.0, logs)
-    return both[:-1], float(both[-1])
+    least = float(amplified.min())
+    if len(sizes) == 1 or least == math.inf:  # nothing is hidden among fakes
+        return amplified.copy(), least
+    # All of Σ k q is divided by the largest e^−ε', which could underflow.
+    tools = _digits(amplified)
+    gains, lows = [], []
+    for k, epsilon in zip(sizes.tolist(), amplified.tolist(), strict=True):
+        gain, low = _fake_terms(k, epsilon, least, tools)
+        gains.append(gain)
+        lows.append(low)
+    low = sum(lows, start=Decimal(0))
+    scale = tools.exp(Decimal(-least))
+
+    def leak(gain: Decimal) -> float:
+        if gain == 0:
+            return 0.0
+        ratio = tools.divide(tools.add(tools.multiply(scale, low), gain), low)
+        return float_up(tools.add(tools.ln(ratio), Decimal(least)))
+
+    known = {gain: leak(gain) for gain in set(gains)}
+    # With one ε' every p is e^ε' times its q.
+    record = leak(sum(gains, start=Decimal(0))) if amplified.max() > least else least
+    return np.array([known[gain] for gain in gains]), record
+
+
+def _digits(amplified: FloatArray) -> Context:
+    """A context that keeps 60 digits of the logarithm of a ratio near 1."""
+    positive = amplified[amplified > 0]
+    smallest = float(positive.min(initial=1.0))
+    tools = CONTEXT.copy()
+    tools.prec = 80 + max(0, math.ceil(-2 * math.log10(smallest)))
+    return tools
+
+
+def _fake_terms(k: float, epsilon: float, least: float, tools: Context) -> tuple[Decimal, Decimal]:
+    """``k (p − q)``, and ``k q e^least``."""
+    size = Decimal(int(k))
+    if epsilon == math.inf:
+        return size, Decimal(0)
+    shrunk = tools.exp(Decimal(-epsilon))
+    below = tools.add(Decimal(1), tools.multiply(size - 1, shrunk))
+    gain = tools.divide(tools.multiply(size, tools.subtract(Decimal(1), shrunk)), below)
+    relative = tools.exp(tools.subtract(Decimal(least), Decimal(epsilon)))
+    return gain, tools.divide(tools.multiply(size, relative), below)
 
 
 def amplified_epsilon(epsilon: float, d: int) -> float:
@@ -172,17 +218,35 @@ def published_epsilon(amplified: float, d: int) -> float:
     return math.log1p(math.expm1(amplified) / d)
 
 
-def attribute_epsilons(domain: Domain, units: Sequence[Unit], values: FloatArray) -> list[float]:
-    """Largest parameter of the units that an attribute is in, in the order of the domain."""
-    largest = dict.fromkeys(domain.names, 0.0)
+def attribute_epsilons(
+    domain: Domain, units: Sequence[Unit], values: FloatArray
+) -> list[tuple[float, bool]]:
+    """Largest parameter of the units that an attribute is in, in the order of the domain.
+
+    Returns
+    -------
+    list of (float, bool)
+        ε, 0 for an attribute with one category, and whether it is exact. It is but an upper bound
+        for an attribute that is randomised jointly by a mechanism under which some categories are
+        closer than others.
+    """
+    exact = dict.fromkeys(domain.names, 0.0)
+    bound = dict.fromkeys(domain.names, 0.0)
     for unit, value in zip(units, values.tolist(), strict=True):
+        alike = len(unit.names) == 1 or isinstance(unit.mechanism, _ALIKE)
+        chosen = exact if alike else bound
         for name in unit.names:
-            largest[name] = max(largest[name], value)
-    return list(largest.values())
+            if domain[name].size > 1:
+                chosen[name] = max(chosen[name], value)
+    return [(max(exact[x], bound[x]), exact[x] >= bound[x]) for x in domain.names]
+
+
+_ALIKE = (RandomizedResponse, LambdaResponse, SupportMechanism)
+"""Mechanisms under which any two categories are told apart by the same ε."""
 
 
 def parameter_claims(domain: Domain, design: Design, units: Sequence[Unit]) -> tuple[Claim, ...]:
-    """ε of the record and of each attribute, exactly."""
+    """ε of the record and of each attribute, exactly where the standing says so."""
     values, record = unit_epsilons(design, units)
     how = {"independent": (SUM,), "views": (VIEW,), "fake": (FAKE,)}[design]
     own: tuple[str, ...] = ()
@@ -191,10 +255,11 @@ def parameter_claims(domain: Domain, design: Design, units: Sequence[Unit]) -> t
         own = (FAKE_OWN.format(published=published_epsilon(amplified, len(units))),)
     claims = [Claim(RECORD, record, Standing.EXACT, how, "epsilon")]
     each = attribute_epsilons(domain, units, values)
-    claims += [
-        Claim(name, value, Standing.EXACT, own, "epsilon")
-        for name, value in zip(domain.names, each, strict=True)
-    ]
+    for name, (value, exact) in zip(domain.names, each, strict=True):
+        if exact:
+            claims.append(Claim(name, value, Standing.EXACT, own, "epsilon"))
+        else:
+            claims.append(Claim(name, value, Standing.UPPER, (JOINT,), "epsilon"))
     return tuple(claims)
 
 

@@ -10,20 +10,18 @@ from typing import Any, get_args
 
 import numpy as np
 
+from seepage._entropy import as_generator, below, word_source
 from seepage._numeric import IntArray, freeze
-from seepage.collect._entropy import as_generator, below, word_source
+from seepage.collect._claim_checks import all_claims, check_own_target
 from seepage.collect.claims import (
     RECORD,
     Claim,
     Design,
     Unit,
-    attribute_epsilons,
-    group_claims,
-    parameter_claims,
     published_epsilon,
     unit_epsilons,
 )
-from seepage.collect.mechanism import Mechanism, Reports, Rng
+from seepage.collect.mechanism import Mechanism, Reports, Rng, refuse_mask
 from seepage.collect.records import (
     PLAN_COLUMN,
     UnitColumns,
@@ -40,8 +38,8 @@ from seepage.results import Result, Standing
 
 __all__ = ["RECORD", "Claim", "CollectedReports", "CollectionPlan", "Design", "Unit"]
 
-AGREEMENT = 1e-9
-"""How far, relatively, a stated ε may be from that of the parameters."""
+MAX_NAMED = 5
+"""So many unprotected attributes are named in a sentence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +68,9 @@ class CollectionPlan(Result):
     ------
     InvalidInputError
         If the units do not fit the domain or the design, or a stated claim contradicts the
-        parameters.
+        parameters or another one.
+    InfeasibleError
+        If a total exceeds the target.
     DomainError
         If a unit names an unknown attribute, or an attribute has a name that cannot be written.
 
@@ -99,8 +99,9 @@ class CollectionPlan(Result):
             msg = f"expected design {', '.join(map(repr, known))}, got {self.design!r}."
             raise InvalidInputError(msg + did_you_mean(self.design, known))
         object.__setattr__(self, "units", _checked_units(self.domain, self.design, self.units))
-        object.__setattr__(self, "claims", _all_claims(self))
+        object.__setattr__(self, "claims", all_claims(self))
         object.__setattr__(self, "assumptions", tuple(self.assumptions))
+        check_own_target(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CollectionPlan):
@@ -112,20 +113,25 @@ class CollectionPlan(Result):
 
     @cached_property
     def epsilon(self) -> float:
-        """ε of the whole record, exactly: what two records that differ in everything allow."""
+        """ε of the whole record: what two records that differ in everything allow, rounded up."""
         return unit_epsilons(self.design, self.units)[1]
 
     @cached_property
     def release_epsilon(self) -> float:
         """ε of the integer weights that a release draws from; never above `epsilon`."""
-        return min(unit_epsilons(self.design, self.units, release=True)[1], self.epsilon)
+        return unit_epsilons(self.design, self.units, release=True)[1]
 
     @cached_property
     def budgets(self) -> Mapping[str, float]:
-        """ε of each attribute, exactly; of the whole unit for one that is randomised jointly."""
-        values, _ = unit_epsilons(self.design, self.units)
-        each = attribute_epsilons(self.domain, self.units, values)
-        return dict(zip(self.domain.names, each, strict=True))
+        """ε of each attribute; of the whole unit for one that is randomised jointly.
+
+        Exact where the claim on it says so.
+        """
+        return {
+            claim.about: claim.value
+            for claim in self.claims
+            if claim.quantity == "epsilon" and claim.about != RECORD
+        }
 
     @property
     def totals(self) -> Mapping[str, Claim]:
@@ -165,7 +171,15 @@ class CollectionPlan(Result):
         """Name of the column that holds the number of the view."""
         return view_column(self.domain, self.columns_of_units)
 
-    def randomize_codes(self, codes: IntArray, *, rng: Rng = None) -> CollectedReports:
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """Attributes whose value a report can reveal, since a mechanism of theirs has ε = ∞."""
+        open_ = {n for u in self.units if math.isinf(u.mechanism.epsilon) for n in u.names}
+        return tuple(n for n in self.domain.names if n in open_ and self.domain[n].size > 1)
+
+    def randomize_codes(
+        self, codes: IntArray, *, rng: Rng = None, allow_unprotected: bool = False
+    ) -> CollectedReports:
         """Randomise coded records.
 
         Parameters
@@ -174,6 +188,8 @@ class CollectionPlan(Result):
             Positions of categories; columns in the order of the domain.
         rng : numpy.random.Generator or int, optional
             For a simulation. Without it this is a release.
+        allow_unprotected : bool, default False
+            Release reports through mechanisms with ε = ∞ too.
 
         Returns
         -------
@@ -182,9 +198,16 @@ class CollectionPlan(Result):
         Raises
         ------
         InvalidInputError
-            If `codes` has another type or shape, or a code is no category.
+            If `codes` has another type or shape, or a code is no category, or a release would be
+            `unprotected`.
         """
         table = _checked_codes(self.domain, codes)
+        if rng is None and self.unprotected and not allow_unprotected:
+            msg = (
+                f"expected a finite ε for a release, got ε = ∞: {self.open_sentence} Allow it "
+                "explicitly (allow_unprotected=True, --unprotected), or simulate (rng, --seed)."
+            )
+            raise InvalidInputError(msg)
         source = None if rng is None else as_generator(rng)
         words = word_source(source)
         n = len(table)
@@ -214,7 +237,9 @@ class CollectionPlan(Result):
         columns = [table[:, self.domain.position(name)] for name in unit.names]
         return joint_codes(self.domain, unit.names, columns)
 
-    def randomize_record(self, record: Mapping[str, Any], *, rng: Rng = None) -> dict[str, Any]:
+    def randomize_record(
+        self, record: Mapping[str, Any], *, rng: Rng = None, allow_unprotected: bool = False
+    ) -> dict[str, Any]:
         """Randomise one record; what a client sends.
 
         Parameters
@@ -225,6 +250,8 @@ class CollectionPlan(Result):
             None and NaN are the missing category, where there is one.
         rng : numpy.random.Generator or int, optional
             For a simulation. Without it this is a release.
+        allow_unprotected : bool, default False
+            Release reports through mechanisms with ε = ∞ too.
 
         Returns
         -------
@@ -237,6 +264,8 @@ class CollectionPlan(Result):
         DomainError
             If a column is missing or unknown, or a value is not in the domain: nothing is
             returned.
+        InvalidInputError
+            If `record` is no mapping, or a release would be `unprotected`.
 
         Notes
         -----
@@ -244,7 +273,18 @@ class CollectionPlan(Result):
         one.
         """
         codes = encode_record(self.domain, record)
-        return first_record(self.randomize_codes(codes, rng=rng))
+        made = self.randomize_codes(codes, rng=rng, allow_unprotected=allow_unprotected)
+        return first_record(made)
+
+    @property
+    def open_sentence(self) -> str:
+        """Which attributes are not protected at all, a sentence; empty when all are."""
+        names = self.unprotected
+        if not names:
+            return ""
+        more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+        listed = ", ".join(map(repr, names[:MAX_NAMED])) + more
+        return f"Not protected: reports can reveal the value of {listed}."
 
     @property
     def verdict(self) -> str:
@@ -260,10 +300,10 @@ class CollectionPlan(Result):
                 how += f", in {len(self.units)} groups that are randomised independently"
             elif d > 1:
                 how += ", each independently"
-            record = f"The whole record is protected by ε = {_number(self.epsilon)} (exact)"
+            record = self._record_protected
         elif self.design == "views":
             how = f"Each record reports one of {len(self.units)} views, drawn at random"
-            record = f"The whole record is protected by ε = {_number(self.epsilon)} (exact)"
+            record = self._record_protected
         else:
             published = published_epsilon(max(own), len(self.units))
             how = (
@@ -285,10 +325,17 @@ class CollectionPlan(Result):
         }.get(total.standing, f"({total.standing}, no bound) about")
         equal = len({claim.value for claim in self.totals.values()}) == 1
         most = "" if equal else f" (most about {name!r})"
+        first = f"{self.open_sentence} " if self.unprotected else ""
         return (
-            f"{how}. {record}; all reports together tell {bound} {_number(total.value)} nats about "
-            f"any attribute{most}{_condition(total)}."
+            f"{first}{how}. {record}; all reports together tell {bound} {_number(total.value)} "
+            f"nats about any attribute{most}{_condition(total)}."
         )
+
+    @property
+    def _record_protected(self) -> str:
+        if self.unprotected:
+            return "The whole record has ε = ∞ (exact), no protection"
+        return f"The whole record is protected by ε = {_number(self.epsilon)} (exact)"
 
     def columns(self) -> Mapping[str, list[Any]]:
         """One row for each attribute."""
@@ -328,14 +375,15 @@ class CollectedReports:
         "views".
     view : array of int, shape (n,), optional
         "views" only: which unit each record reported.
-    simulated : bool
-        Whether a seeded generator drew them.
+    simulated : bool or None
+        Whether a seeded generator drew them; None for reports that do not say which plan they were
+        made by.
     """
 
     plan: CollectionPlan
     values: tuple[Reports, ...]
     view: IntArray | None
-    simulated: bool
+    simulated: bool | None
 
     @property
     def size(self) -> int:
@@ -420,32 +468,8 @@ def _check_unit(domain: Domain, design: Design, unit: Unit) -> None:
         raise InvalidInputError(msg)
 
 
-def _all_claims(plan: CollectionPlan) -> tuple[Claim, ...]:
-    exact = parameter_claims(plan.domain, plan.design, plan.units)
-    known = {claim.about: claim for claim in exact}
-    totals: dict[str, Claim] = {}
-    for claim in plan.claims:
-        if claim.about not in known or (claim.quantity == "total" and claim.about == RECORD):
-            msg = f"expected a claim about an attribute, got one about {claim.about!r}."
-            raise InvalidInputError(msg + did_you_mean(claim.about, plan.domain.names))
-        own = known[claim.about].value
-        if claim.quantity == "epsilon":
-            if not math.isclose(claim.value, own, rel_tol=AGREEMENT, abs_tol=1e-300):
-                msg = (
-                    f"expected ε = {own!r} for {claim.about!r}, as the parameters of the "
-                    f"mechanisms have it, got a claim of {claim.value!r}"
-                )
-                raise InvalidInputError(msg)
-        elif not claim.value >= 0:
-            msg = f"expected a total in [0, inf] for {claim.about!r}, got {claim.value!r}"
-            raise InvalidInputError(msg)
-        else:
-            totals[claim.about] = claim
-    bound = {claim.about: claim for claim in group_claims(plan.domain.names, exact[0].value)}
-    return (*exact, *(bound | totals).values())
-
-
 def _checked_codes(domain: Domain, codes: object) -> IntArray:
+    refuse_mask(codes)
     try:
         table = np.asarray(codes)
     except Exception as error:  # whatever an object's own conversion raises

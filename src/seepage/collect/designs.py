@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
 from seepage._numeric import check_epsilon, check_size
 from seepage.channel import MAX_CELLS
+from seepage.collect._weights import sum_rounded
 from seepage.collect.claims import Unit, amplified_epsilon
 from seepage.collect.collection import CollectionPlan
 from seepage.collect.mechanism import Mechanism
@@ -49,7 +51,8 @@ def independent(
     ----------
     domain : Domain
     budgets : float or mapping of str to float
-        ε of every attribute, or of each one, in [0, ∞]. A group gets the sum of its members'.
+        ε of every attribute, or of each one, in [0, ∞]. A group gets the sum of its members',
+        rounded down.
         A mechanism that is not determined by an ε ("pram", "table", "lambda") must stay within it.
     mechanism : str or mapping of str to str, default "grr"
         Kind of mechanism; see `seepage.collect.registry.mechanism`. For a group, that of its
@@ -63,7 +66,7 @@ def independent(
     Returns
     -------
     CollectionPlan
-        The ε of the record is the sum of the budgets, exactly.
+        The ε of the record is the sum of the budgets, rounded up.
 
     Raises
     ------
@@ -77,7 +80,7 @@ def independent(
     each = _budgets(domain, budgets)
     units = []
     for names in _partition(domain, groups):
-        total = math.fsum(each[name] for name in names)
+        total = sum_rounded((each[name] for name in names), up=False)
         made = _mechanism(domain, names, total, mechanism, options or {})
         units.append(Unit(names, made))
     _check_known(domain, mechanism, options)
@@ -109,10 +112,12 @@ def split(
     whole = _one(epsilon)
     d = len(_domain(domain))
     share = whole / d
+    if not math.isinf(share) and Fraction(share) * d > Fraction(whole):
+        share = math.nextafter(share, 0.0)
     plan = independent(domain, share, mechanism, groups, options)
-    while plan.epsilon > whole:  # by rounding
-        share = min(math.nextafter(share, 0.0), share * (1 - 1e-15))
-        plan = independent(domain, share, mechanism, groups, options)
+    if plan.epsilon > whole:  # only where a given table has an ε of its own
+        msg = f"expected mechanisms within ε = {whole!r} together, got ε = {plan.epsilon!r}"
+        raise InvalidInputError(msg)
     return plan
 
 

@@ -13,7 +13,12 @@ from seepage.collect.adjusted import AdjustedEstimates
 from seepage.collect.collection import CollectedReports, CollectionPlan
 from seepage.collect.likelihood import fit
 from seepage.collect.listing import flat, heading, long_columns, table_dict, tables_in_words
-from seepage.collect.marginals import Marginal, normal_quantile, simulation_note
+from seepage.collect.marginals import (
+    Marginal,
+    normal_quantile,
+    records_in_words,
+    simulation_note,
+)
 from seepage.collect.projection import (
     AdjustedMarginal,
     AnyMarginal,
@@ -22,12 +27,8 @@ from seepage.collect.projection import (
     as_raw,
     project,
 )
-from seepage.collect.routes import (
-    AttributeSet,
-    SumKey,
-    routes,
-    sum_key,
-)
+from seepage.collect.records import RELEASE, SIMULATION, UNCHECKED, UNKNOWN
+from seepage.collect.routes import AttributeSet, SumKey, routes, sum_key
 from seepage.collect.sums import ReportSums, add_up, empty_sums
 from seepage.collect.unbiased import marginal
 from seepage.collect.wanted import attribute_sets, check_capacity
@@ -146,6 +147,10 @@ class Estimates(Result):
         source = self.source if self.source == other.source else f"{self.source}, {other.source}"
         return replace(self, sums=self.sums + other.sums, source=source)
 
+    def __radd__(self, other: int) -> Estimates:
+        """Let `sum` start from 0."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Estimates):
             return NotImplemented
@@ -153,8 +158,8 @@ class Estimates(Result):
         return (
             _signature(self.plan) == _signature(other.plan)
             and set(self.sets) == set(other.sets)
-            and (mine.records, mine.size, mine.simulated)
-            == (theirs.records, theirs.size, theirs.simulated)
+            and (mine.records, mine.size, mine.simulated, mine.unknown)
+            == (theirs.records, theirs.size, theirs.simulated, theirs.unknown)
             and _same_tables(mine.tables, theirs.tables)
             and _same_tables(mine.grams, theirs.grams)
         )
@@ -168,12 +173,17 @@ class Estimates(Result):
 
     @property
     def origin(self) -> str:
-        """Release, simulation, or a mixture."""
-        if self.sums.simulated == 0:
-            return "release"
-        if self.sums.simulated == self.size:
-            return "simulation, not a release"
-        return f"mixed: {self.sums.simulated:,} of {self.size:,} records are simulated"
+        """Release, simulation, unknown, or a mixture."""
+        simulated, unknown = self.sums.simulated, self.sums.unknown
+        if simulated == unknown == 0:
+            return RELEASE
+        if simulated == self.size:
+            return SIMULATION
+        if unknown == self.size:
+            return UNKNOWN
+        parts = [(simulated, "simulated"), (unknown, UNKNOWN)]
+        told = " and ".join(f"{n:,} of {self.size:,} records are {what}" for n, what in parts if n)
+        return f"mixed: {told}"
 
     @property
     def standing(self) -> Standing:
@@ -191,6 +201,8 @@ class Estimates(Result):
             )
         if self.sums.simulated:
             found.append(f"Reports: {self.origin}.")
+        if self.sums.unknown:
+            found.append(UNCHECKED.format(records_in_words(self.sums.unknown)))
         return (*found, *self.plan.assumptions)
 
     def marginal(self, *names: str) -> Marginal:
@@ -310,11 +322,12 @@ class Estimates(Result):
         share = ""
         if np.isfinite(errors).all() and (errors > 0).any():
             part = float((noise**2).sum() / (errors**2).sum())
-            share = f", {100 * part:.0f} % of the variance from randomisation"
+            told = "> 99" if 0.995 <= part < 1 else f"{100 * part:.0f}"
+            share = f", {told} % of the variance from randomisation"
         return (
             f"{tables_in_words(self.sets)} estimated without bias from the reports of "
-            f"{self.size:,} records{simulation_note(self.sums.simulated > 0)}: the standard error "
-            f"of a cell is "
+            f"{records_in_words(self.size)}{simulation_note(self.sums.simulated > 0)}: the "
+            f"standard error of a cell is "
             f"{100 * float(np.median(errors)):.2f} percentage points at the median and "
             f"{100 * float(errors.max()):.2f} at most{share}."
         )

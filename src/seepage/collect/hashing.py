@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from seepage._entropy import Words, word_source
 from seepage._numeric import BoolArray, IntArray
-from seepage.collect._entropy import Words, word_source
 from seepage.collect._parameters import (
     check_variant,
     exp_rounded,

@@ -200,7 +200,7 @@ class Marginal(Result):
             f"{item.name} = {item.categories[i]}" for item, i in zip(self.domain, top, strict=True)
         )
         return (
-            f"Of {self.records:,} records an estimated {100 * self.values[top]:.2f} % "
+            f"Of {records_in_words(self.records)} an estimated {100 * self.values[top]:.2f} % "
             f"(± {errors[top]:.2f}, one standard error) have {where}; over the cells of {name} the "
             f"standard error is at most {float(errors.max()):.2f} points"
             f"{simulation_note(self.simulated)}."
@@ -234,6 +234,11 @@ class Marginal(Result):
             "lower": lower,
             "upper": upper,
         }
+
+
+def records_in_words(n: int) -> str:
+    """Return ``1 record``, ``2,000 records``."""
+    return "1 record" if n == 1 else f"{n:,} records"
 
 
 def simulation_note(simulated: bool) -> str:

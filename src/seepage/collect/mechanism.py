@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from seepage._entropy import Rng as Rng  # noqa: PLC0414  (part of the interface)
+from seepage._entropy import word_source
 from seepage._numeric import FloatArray, IntArray, freeze
 from seepage.channel import MAX_CELLS, Channel
-from seepage.collect._entropy import Rng as Rng  # noqa: PLC0414  (part of the interface)
-from seepage.collect._entropy import word_source
 from seepage.collect._weights import TableWeights, table_weights
 from seepage.errors import CapacityError, InvalidInputError
 
@@ -35,6 +35,7 @@ def check_codes(codes: Any, k: int, name: str = "codes") -> IntArray:
         If they are not whole numbers (bool, float, text, null), not one-dimensional, or outside
         0 … k − 1.
     """
+    refuse_mask(codes, name)
     try:
         array = np.asarray(codes)
     except Exception as error:  # whatever an object's own conversion raises
@@ -55,6 +56,18 @@ def check_codes(codes: Any, k: int, name: str = "codes") -> IntArray:
             msg = f"expected {name} from 0 to {k - 1}, got {bad}"
             raise InvalidInputError(msg)
     return np.asarray(array.astype(np.int64, copy=False))
+
+
+def refuse_mask(codes: Any, name: str = "codes") -> None:
+    """Refuse a masked array, whose hidden values would be taken for true ones.
+
+    Raises
+    ------
+    InvalidInputError
+    """
+    if isinstance(codes, np.ma.MaskedArray):
+        msg = f"expected {name} without a mask, got a masked array"
+        raise InvalidInputError(msg)
 
 
 def check_capacity(rows: int, columns: int, what: str, most: int = MAX_CELLS) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from seepage._numeric import FloatArray, as_float_array, check_size, freeze
 from seepage.channel import Channel
 from seepage.collect._parameters import plain, set_budget, set_size
-from seepage.collect.mechanism import TableMechanism
+from seepage.collect.mechanism import TableMechanism, check_capacity
 from seepage.errors import InvalidInputError
 
 
@@ -39,6 +39,8 @@ class Staircase(TableMechanism):
     ------
     InvalidInputError
         If a parameter is outside its range.
+    CapacityError
+        If the table would not fit.
     """
 
     k: int
@@ -48,6 +50,7 @@ class Staircase(TableMechanism):
 
     def __post_init__(self) -> None:
         k = set_size(self)
+        check_capacity(k, k, "a table of probabilities")
         set_budget(self, k)
         step = check_size(self.step, "step")
         if step > max(k - 1, 1):
@@ -90,6 +93,8 @@ class ExponentialMechanism(TableMechanism):
     ------
     InvalidInputError
         If a parameter is outside its range.
+    CapacityError
+        If the table would not fit.
     """
 
     k: int
@@ -99,6 +104,7 @@ class ExponentialMechanism(TableMechanism):
 
     def __post_init__(self) -> None:
         k = set_size(self)
+        check_capacity(k, k, "a table of probabilities")
         set_budget(self, k)
         if self.distance is not None:
             object.__setattr__(self, "distance", _check_distance(self.distance, k))

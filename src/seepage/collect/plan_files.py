@@ -55,6 +55,11 @@ def fingerprint(plan: CollectionPlan) -> str:
     return _digest(plain({"format": FORMAT, "version": VERSION, **_identity(plan)}))
 
 
+def domain_digest(domain: Domain) -> str:
+    """SHA-256 of the categories of a domain, whatever the order of its columns; hexadecimal."""
+    return _digest(plain({item.name: _attribute(item) for item in domain}))
+
+
 def write_plan(plan: CollectionPlan, path: str | Path) -> None:
     """Write a plan file whole or not at all."""
     plan.to_json(path)
@@ -114,6 +119,7 @@ def plan_from_text(text: str, name: str = "the text") -> CollectionPlan:
     if plan.fingerprint != found["fingerprint"]:
         msg = f"expected the fingerprint of {name} to be that of its domain and units, got another"
         raise TableError(msg)
+    # The verdict is for people; it is not read back, so that a later version may word it anew.
     return plan
 
 
@@ -179,7 +185,9 @@ def _short(value: object) -> str:
 
 def _parsed(text: str, name: str) -> dict[str, Any]:
     try:
-        found = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+        found = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_refuse, parse_float=finite_float
+        )
     except (ValueError, RecursionError) as error:
         reason = error.args[0] if error.args else type(error).__name__
         msg = (
@@ -201,6 +209,21 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         msg = f"the entry {_short(twice)} occurs twice"
         raise ValueError(msg)
     return result
+
+
+def finite_float(text: str) -> float:
+    """A number of JSON as a float.
+
+    Raises
+    ------
+    ValueError
+        If it is beyond every float, which must not be taken for infinity.
+    """
+    value = float(text)
+    if math.isinf(value):
+        msg = f"{_short(text)} is beyond the range of floating point"
+        raise ValueError(msg)
+    return value
 
 
 def _refuse(constant: str) -> None:

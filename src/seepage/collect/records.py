@@ -29,6 +29,12 @@ PLAN_COLUMN = "(plan)"
 """Column (key of a record) that says which plan a report was made by, and whether in earnest."""
 
 RELEASE, SIMULATION = "release", "simulation, not a release"
+UNKNOWN = "of unknown origin"
+
+UNCHECKED = (
+    "For {} it could not be checked that these are reports of this plan, nor whether they are a "
+    "release: they do not say so."
+)
 
 VIEW_COLUMN = "view"
 
@@ -262,7 +268,8 @@ def first_record(reports: CollectedReports) -> dict[str, Any]:
     for name, column in columns.items():
         position = int(column.positions[0])
         result[name] = None if position < 0 else column.values[position]
-    result[PLAN_COLUMN] = plan_mark(reports.plan, simulated=reports.simulated)
+    if reports.simulated is not None:
+        result[PLAN_COLUMN] = plan_mark(reports.plan, simulated=reports.simulated)
     return result
 
 

@@ -23,6 +23,7 @@ from seepage.collect import _influence
 from seepage.collect._influence import Term
 from seepage.collect.attenuation import named
 from seepage.collect.collection import CollectedReports
+from seepage.collect.correcting import Comparison, recommend
 from seepage.collect.mechanism import Mechanism, Reports, TableMechanism
 from seepage.collect.scores import all_scores
 from seepage.domain import Domain, Label
@@ -37,7 +38,7 @@ KEPT_CELLS = 1_000_000
 VARIANCE = "A corrected variance is not positive: too few records for this budget."
 CELL = "A corrected frequency is not positive: too few records for this budget."
 SINGULAR = "The corrected covariances are not positive definite: too few records for this budget."
-BEYOND = "The corrected correlation lies outside [-1, 1], by chance."
+BEYOND = "The corrected value lies outside what is possible: the reports are too few."
 NO_UNCORRECTED = "The reports are no categories: there is no uncorrected value."
 
 
@@ -58,13 +59,26 @@ class Estimate:
         The same quantity of the reports as they are.
     mse_corrected, mse_uncorrected : float or None
         Estimated mean squared errors: the squared standard error, plus for the uncorrected value
-        its estimated squared bias (that of the difference, less its sampling variance).
-    better : {"corrected", "uncorrected", ""}
-        Which has the smaller estimated mean squared error; empty when neither exists.
+        its estimated squared bias (that of the difference, less its sampling variance, as far as
+        `possible` allows it).
+    better : {"corrected", "uncorrected", "cannot tell", ""}
+        Which has the smaller mean squared error, as far as data (99 % limits) and range decide;
+        empty when neither exists.
     confidence : float
     size : int
         Records used.
     note : str
+    recommended : {"corrected", "uncorrected", ""}
+        Which to take: the better one, and where that cannot be told the one of
+        `seepage.collect.correcting.recommend`; several relationships are best taken together, as
+        `seepage.plan.relating.estimate_relationships` does.
+    gap_error : float or None
+        Standard error of the difference of both values.
+    possible : (float, float)
+        Smallest and largest value that the quantity can have: -1 and 1 for a correlation; for
+        moments and variances from the ranges of the scores; unbounded otherwise.
+    categories : tuple of (label, label)
+        For a log odds ratio: the two categories of each attribute.
     """
 
     kind: str
@@ -81,11 +95,29 @@ class Estimate:
     confidence: float
     size: int
     note: str = ""
+    recommended: str = ""
+    gap_error: float | None = None
+    possible: tuple[float, float] = (-math.inf, math.inf)
+    categories: tuple[tuple[Label, Label], ...] = ()
 
     @property
     def chosen(self) -> float | None:
-        """The value with the smaller estimated mean squared error."""
-        return self.uncorrected if self.better == "uncorrected" else self.estimate
+        """The recommended value."""
+        return self.uncorrected if self.recommended == "uncorrected" else self.estimate
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether the corrected value exists and is one that the quantity can have."""
+        low, high = self.possible
+        return self.estimate is not None and low <= self.estimate <= high
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """Both values, to say which to take; None unless both exist."""
+        parts = (self.estimate, self.standard_error, self.uncorrected, self.uncorrected_error)
+        if None in parts or self.gap_error is None:
+            return None
+        return Comparison(*parts, self.gap_error, self.possible, self.size)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,13 +184,21 @@ class ReportedRelationships:
         """
         chosen = self._names(names, 2)
         kind = "covariance" if len(chosen) == 2 else "moment"
-        return self._estimate(kind, chosen, lambda sample: sample.moment(chosen))
+        # |E Π d_m| ≤ √(E d_1² · E Π d_m²) with |d_m| ≤ r_m and E d_m² ≤ r_m²/4 (Popoviciu).
+        largest = math.prod(self._range(name) for name in chosen) / 4
+        return self._estimate(
+            kind, chosen, lambda sample: sample.moment(chosen), possible=(-largest, largest)
+        )
 
     def variance(self, name: str) -> Estimate:
         """Variance of one attribute; the randomisation's own variance is taken off."""
         (chosen,) = self._names([name], 1)
         return self._estimate(
-            "variance", (chosen,), lambda sample: sample.second(chosen, chosen), VARIANCE
+            "variance",
+            (chosen,),
+            lambda sample: sample.second(chosen, chosen),
+            VARIANCE,
+            possible=(0.0, self._range(chosen) ** 2 / 4),
         )
 
     def covariance(self, first: str, second: str) -> Estimate:
@@ -168,17 +208,15 @@ class ReportedRelationships:
     def correlation(self, first: str, second: str) -> Estimate:
         """Pearson correlation; covariance and both variances are corrected."""
         a, b = self._names([first, second], 2)
-        found = self._estimate(
+        return self._estimate(
             "correlation",
             (a, b),
             lambda sample: _influence.correlation(
                 sample.moment((a, b)), sample.second(a, a), sample.second(b, b)
             ),
             VARIANCE,
+            possible=(-1.0, 1.0),
         )
-        if found.estimate is None or abs(found.estimate) <= 1:
-            return found
-        return _noted(found, BEYOND)
 
     def log_odds_ratio(
         self,
@@ -205,7 +243,9 @@ class ReportedRelationships:
             cells = [sample.mean({a: row, b: column}) for row in rows for column in columns]
             return _influence.log_odds_ratio(cells)
 
-        return self._estimate("log odds ratio", (a, b), term, CELL)
+        found = self._estimate("log odds ratio", (a, b), term, CELL)
+        pairs = ((a, rows), (b, columns))
+        return replace(found, categories=tuple(self._labels(n, given) for n, given in pairs))
 
     def regression(self, outcome: str, predictors: Sequence[str]) -> tuple[Estimate, ...]:
         """Least-squares slopes of an outcome on several predictors, with an intercept."""
@@ -220,7 +260,9 @@ class ReportedRelationships:
                 solved = _influence.slopes(within, across)
                 return None if solved is None else solved[i]
 
-            found.append(self._estimate("slope", (target, predictor), term, SINGULAR, names))
+            found.append(
+                self._estimate("slope", (target, predictor), term, SINGULAR, involved=names)
+            )
         return tuple(found)
 
     def _names(self, names: Sequence[str], least: int) -> tuple[str, ...]:
@@ -245,13 +287,23 @@ class ReportedRelationships:
             raise InvalidInputError(msg)
         return [np.eye(attribute.size)[i] for i in at]
 
+    def _labels(self, name: str, indicators: list[FloatArray]) -> tuple[Label, Label]:
+        first, second = (self.domain[name].categories[int(np.argmax(x))] for x in indicators)
+        return first, second
+
+    def _range(self, name: str) -> float:
+        scores = self._scored[0][name]
+        return float(scores.max() - scores.min())
+
     def _estimate(
         self,
         kind: str,
         names: tuple[str, ...],
         compute: Any,
         failure: str = "",
+        *,
         involved: tuple[str, ...] | None = None,
+        possible: tuple[float, float] = (-math.inf, math.inf),
     ) -> Estimate:
         sample = _Sample.of(self.reports, involved or names, self._scored[0])
         corrected: Term | None = compute(sample)
@@ -259,25 +311,64 @@ class ReportedRelationships:
         naive: Term | None = None if plain is None else compute(plain)
         note = ("" if plain is not None else NO_UNCORRECTED) if corrected is not None else failure
         counts, n = sample.counts, int(sample.counts.sum())
-        value = error = low = high = raw = raw_error = mse = raw_mse = None
+        value = error = low = high = raw = raw_error = gap = None
         if corrected is not None:
             value, error = corrected.value, _influence.standard_error(corrected, counts)
             z = NormalDist().inv_cdf(0.5 + self.confidence / 2)
-            low, high, mse = value - z * error, value + z * error, error**2
+            low, high = value - z * error, value + z * error
+            # A few units in the last place are rounding: two equal attributes have correlation 1.
+            slack = 1e-9 * max(map(abs, possible)) if math.isfinite(possible[1]) else 0.0
+            if possible[0] - slack <= value <= possible[1] + slack:
+                value = min(max(value, possible[0]), possible[1])
+            else:
+                note = f"{note} {BEYOND}".strip()
         if naive is not None:
             raw, raw_error = naive.value, _influence.standard_error(naive, counts)
             if corrected is not None:
-                gap = naive.minus(corrected)
-                spread = _influence.standard_error(gap, counts)
-                raw_mse = raw_error**2 + max(0.0, gap.value**2 - spread**2)
-        if mse is not None and raw_mse is not None:
-            better = "corrected" if mse <= raw_mse else "uncorrected"
-        else:
-            better = "corrected" if mse is not None else "uncorrected" if raw is not None else ""
-        return Estimate(
-            kind, names, value, error, low, high, raw, raw_error, mse, raw_mse, better,
-            float(self.confidence), n, note,
+                gap = _influence.standard_error(naive.minus(corrected), counts)
+        found = Estimate(
+            kind, names, value, error, low, high, raw, raw_error,
+            None if error is None else error**2, None, "", float(self.confidence), n, note,
+            gap_error=gap, possible=possible,
         )  # fmt: skip
+        return recommended([found])[0]
+
+
+def recommended(estimates: Sequence[Estimate]) -> list[Estimate]:
+    """Say of each of several estimates which value to take, those of one kind together.
+
+    Parameters
+    ----------
+    estimates : sequence of Estimate
+        From one collection.
+
+    Returns
+    -------
+    list of Estimate
+        With `better`, `recommended` and `mse_uncorrected`.
+    """
+    found = list(estimates)
+    for i, item in enumerate(found):
+        if item.comparison is None:
+            only = "corrected" if item.estimate is not None else "uncorrected"
+            if item.estimate is None and item.uncorrected is None:
+                only = ""
+            found[i] = replace(item, better=only, recommended=only)
+    for kind in dict.fromkeys(item.kind for item in found):
+        both = [
+            (i, compared)
+            for i, item in enumerate(found)
+            if item.kind == kind and (compared := item.comparison) is not None
+        ]
+        values = recommend([compared for _, compared in both])
+        for (i, compared), value in zip(both, values, strict=True):
+            found[i] = replace(
+                found[i],
+                better=compared.better,
+                recommended=value,
+                mse_uncorrected=compared.uncorrected_error**2 + compared.bias_squared,
+            )
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -422,7 +513,3 @@ def _listed(names: Any) -> list[Any]:
         msg = f"expected a list of column names, got {names!r}"
         raise InvalidInputError(msg)
     return list(names)
-
-
-def _noted(estimate: Estimate, note: str) -> Estimate:
-    return replace(estimate, note=f"{estimate.note} {note}".strip())

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from seepage._entropy import word_source
 from seepage._numeric import FloatArray, IntArray, check_probability, freeze
 from seepage.channel import Channel, lambda_response, randomized_response
-from seepage.collect._entropy import word_source
 from seepage.collect._parameters import plain, set_budget, set_size
 from seepage.collect._weights import ResponseWeights
 from seepage.collect.mechanism import Reports, Rng, TableMechanism, check_capacity, check_codes

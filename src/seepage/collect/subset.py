@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from seepage._entropy import TOTAL, Words, below, coins, word_source
 from seepage._numeric import BoolArray, IntArray
-from seepage.collect._entropy import TOTAL, Words, below, coins, word_source
 from seepage.collect._parameters import plain, set_budget, set_size, share_rounded
 from seepage.collect._supports import MAX_BITS, BitMechanism
 from seepage.collect._weights import ceil_share, log_ratio_up

@@ -47,6 +47,8 @@ class ReportSums:
         Number of records.
     simulated : int
         How many of them a seeded generator drew.
+    unknown : int
+        Of how many that is not known, nor that they are reports of this plan.
     """
 
     tables: Mapping[SumKey, NDArray[Any]]
@@ -54,6 +56,7 @@ class ReportSums:
     records: tuple[int, ...]
     size: int
     simulated: int
+    unknown: int = 0
 
     def __add__(self, other: ReportSums) -> ReportSums:
         if not isinstance(other, ReportSums):
@@ -64,6 +67,7 @@ class ReportSums:
             tuple(a + b for a, b in zip(self.records, other.records, strict=True)),
             self.size + other.size,
             self.simulated + other.simulated,
+            self.unknown + other.unknown,
         )
 
     def count(self, key: SumKey) -> int:
@@ -134,6 +138,7 @@ def add_up(
         records,
         reports.size,
         reports.size if reports.simulated else 0,
+        reports.size if reports.simulated is None else 0,
     )
 
 

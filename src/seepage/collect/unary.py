@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from seepage._entropy import TOTAL, coins, word_source
 from seepage._numeric import IntArray
-from seepage.collect._entropy import TOTAL, coins, word_source
 from seepage.collect._parameters import check_variant, plain, set_budget, set_size
 from seepage.collect._supports import MAX_BITS, BitMechanism
 from seepage.collect._weights import ceil_share, log_ratio_up
@@ -79,7 +79,8 @@ class UnaryEncoding(BitMechanism):
     @cached_property
     def bit_weights(self) -> tuple[int, int]:
         """Weights of a 1 for the true and for another category, out of 2^64."""
-        q = ceil_share(TOTAL, self._odds, 1)  # up: towards ½, so that ε goes down
+        # Up, towards ½, so that ε goes down; below the resolution of the weights p = q = ½.
+        q = min(ceil_share(TOTAL, self._odds, 1), TOTAL // 2)
         return (TOTAL // 2 if self.variant == "optimized" else TOTAL - q), q
 
     @property

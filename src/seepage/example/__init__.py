@@ -1,13 +1,13 @@
-"""The embedded example: one table of the RAND Health Insurance Experiment, and its domain.
+"""The embedded examples: one table of the RAND Health Insurance Experiment, and a sequence.
 
-ORIGIN.md beside this file says where the table comes from and how it was made.
+ORIGIN.md beside this file says where they come from and how they were made.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["example_domain_path", "example_path"]
+__all__ = ["example_domain_path", "example_path", "example_sequence_path"]
 
 _FOLDER = Path(__file__).parent
 
@@ -44,3 +44,17 @@ def example_domain_path() -> Path:
     example_path : the table itself.
     """
     return _FOLDER / "domain.yaml"
+
+
+def example_sequence_path() -> Path:
+    """Return the path of the example sequence, a CSV file of 336 rows and three columns.
+
+    Each row is one hour of two weeks of an invented person: its number, where the person was
+    (home or away), and whether the person opted out of its release (1 in one hour).
+
+    Returns
+    -------
+    pathlib.Path
+        A file inside the installed package.
+    """
+    return _FOLDER / "presence.csv"

@@ -22,8 +22,8 @@ from seepage.leakage.triples import Triple, triple_check
 from seepage.plan.budgets import budget_of_each
 from seepage.plan.totals import OWN_BUDGET, evaluate
 from seepage.results import Finding, Result, Standing
-from seepage.tables import CodedTable, load
-from seepage.tradeoff import Envelope, TradeOff
+from seepage.tables import CodedTable, CountedTable, open_table
+from seepage.tradeoff import Envelope, PiecewiseLinear, TradeOff
 
 POPULATION = (
     "Leakage and totals take the joint distribution of the population to be that of the {n:,} "
@@ -43,6 +43,11 @@ TRIPLES = (
     "through k-ary randomised response."
 )
 NO_TRIPLES = "Sets of three attributes were not checked jointly: {reason}."
+ONLY_COUNTS = (
+    "only pairwise counts are at hand, as counts were given, or the table is large or a query. Ask "
+    "for it with triples=True (--triples) and the table itself, which is read as a whole then, or "
+    "with a sample of its records"
+)
 MEASURES = ("leakage", "triad_leakage", "grr_leakage", "mutual_information", "pearson")
 MAX_TRIPLE_WORK = 300_000_000
 MAX_FORECAST_SECONDS = 1800.0
@@ -81,7 +86,7 @@ class PairLeakage:
         The released values that point to the first secret value rather than the second.
     curve : Envelope
         Leakage at every ε; the rows of its witnesses are positions of secret categories.
-    grr_curve : TradeOff
+    grr_curve : PiecewiseLinear
         Leakage at every ε when the mechanism is k-ary randomised response.
     sampled : SampledLeakage or None
         Limits for the leakage in the population that the records are a sample of.
@@ -100,7 +105,7 @@ class PairLeakage:
     support: tuple[int, int] | None
     event: tuple[Label, ...]
     curve: Envelope
-    grr_curve: TradeOff
+    grr_curve: PiecewiseLinear
     sampled: SampledLeakage | None = None
 
 
@@ -363,8 +368,9 @@ def audit(
 
     Parameters
     ----------
-    table : path, data frame, mapping of columns, CodedTable or PairCounts
-        One row for each person. See `seepage.tables.load` for what can be read.
+    table : path, data frame, mapping of columns, CodedTable, CountedTable or PairCounts
+        One row for each person. See `seepage.tables.load` for what can be read; also ``.counts``
+        files. Large files and queries are counted in batches (`seepage.tables.count_table`).
     epsilon : float or mapping of column names to float, default 1.0
         Budget of every attribute, or of each one, in [0, ∞].
     confidence : float or None, default 0.95
@@ -392,21 +398,16 @@ def audit(
     >>> round(result.pair("sex", "smoker").leakage.value, 4)
     0.6201
     """
-    coded: CodedTable | None = None
-    notes: tuple[str, ...] = ()
-    if isinstance(table, PairCounts):
-        if options:
-            msg = f"expected no reading options with counts, got {', '.join(sorted(options))}"
-            raise InvalidInputError(msg)
-        counts, source = table, "counts"
-    else:
-        coded = table if isinstance(table, CodedTable) else load(table, **options)
-        counts, source, notes = coded.counts(), coded.source, coded.notes
+    read = _read(table, triples, **options)
+    coded = read if isinstance(read, CodedTable) else None
+    counts = read if isinstance(read, PairCounts) else _counts_of(read)
+    source, notes = ("counts", ()) if isinstance(read, PairCounts) else (read.source, read.notes)
+    weighted = _is_weighted(read)
     domain = counts.domain
     budgets = budget_of_each(domain, epsilon)
     _check_auditable(counts)
     if confidence is not None:
-        if coded is not None and coded.weights is not None:
+        if weighted:
             confidence, notes = None, (*notes, WEIGHTED)
         else:
             notes = (SAMPLING.format(confidence=confidence), *notes)
@@ -422,10 +423,10 @@ def audit(
     curves = {(pair.secret, pair.released): pair.curve for pair in pairs}
     model = LeakageModel.from_curves(domain, curves, tree=DependencyTree.chow_liu(counts))
     totals = {name: evaluate(model, budgets, name) for name in ("pairwise", "tree", "group")}
-    weight = None if coded is None or coded.weights is None else counts.total
-    records = counts.total if weight is None or coded is None else len(coded.codes)
-    weighted = "" if weight is None else f", weighted to {weight:,}"
-    shared = (POPULATION.format(n=records, weighted=weighted), MECHANISMS)
+    weight = counts.total if weighted else None
+    records = _records_of(read)
+    extent = "" if weight is None else f", weighted to {weight:,}"
+    shared = (POPULATION.format(n=records, weighted=extent), MECHANISMS)
     kinds = (total.assumptions for total in totals.values())
     # Totals state what each of them assumes; what they share is stated once.
     extra = dict.fromkeys(x for kind in kinds for x in kind if x != OWN_BUDGET)
@@ -445,6 +446,36 @@ def audit(
     )
 
 
+Read = CodedTable | CountedTable | PairCounts
+
+
+def _read(table: Any, triples: bool | None, **options: Any) -> Read:
+    """Records or counts; records where sets of three are asked for."""
+    if not isinstance(table, (CodedTable, CountedTable, PairCounts)):
+        return open_table(table, records=True if triples else None, **options)
+    if options:
+        kind = "coded data" if isinstance(table, CodedTable) else "counts"
+        msg = f"expected no reading options with {kind}, got {', '.join(sorted(options))}"
+        raise InvalidInputError(msg)
+    return table
+
+
+def _counts_of(read: CodedTable | CountedTable) -> PairCounts:
+    return read.counts() if isinstance(read, CodedTable) else read.counts
+
+
+def _is_weighted(read: Read) -> bool:
+    if isinstance(read, CodedTable):
+        return read.weights is not None
+    return isinstance(read, CountedTable) and read.weighted
+
+
+def _records_of(read: Read) -> int:
+    if isinstance(read, PairCounts):
+        return read.total
+    return read.size if isinstance(read, CodedTable) else read.records
+
+
 def _triples(
     coded: CodedTable | None, budgets: Mapping[str, float], *, wanted: bool | None
 ) -> tuple[tuple[Triple, ...] | None, str]:
@@ -455,7 +486,7 @@ def _triples(
         if wanted:
             msg = "expected records to check sets of three attributes, got counts only"
             raise InvalidInputError(msg)
-        return None, NO_TRIPLES.format(reason="only pairwise counts are given")
+        return None, NO_TRIPLES.format(reason=ONLY_COUNTS)
     d = len(coded.domain)
     sizes = sorted(coded.domain.shape)
     work = math.comb(d, 3) * (len(coded.codes) + 20 * math.prod(sizes[d // 2 : d // 2 + 1]) ** 3)

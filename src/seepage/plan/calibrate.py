@@ -139,10 +139,13 @@ class CalibrationResult(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values."""
+        from seepage.collect.plan_files import domain_digest
+
         return {
             "format": "seepage.budgets",
             "version": 1,
             "source": self.source,
+            "domain": domain_digest(self.domain),
             "unit": "nats",
             "target": self.target,
             "method": self.method,
@@ -187,7 +190,7 @@ def calibrate(
 
     Parameters
     ----------
-    table_or_model : path, data frame, mapping, CodedTable, PairCounts or LeakageModel
+    table_or_model : path, frame, mapping, CodedTable, CountedTable, PairCounts or LeakageModel
         A model may hold upper curves under uncertainty.
     target : float, default 3.0
         In nats, in [0, ∞].
@@ -242,7 +245,8 @@ def calibrate(
             raise InvalidInputError(msg)
     if record_weights is not None:
         options["weights"] = record_weights
-    model = prepare(table_or_model, **options)
+    whole = tree is not None and tree.has_clusters
+    model = prepare(table_or_model, records=whole, **options)
     names = tuple(sorted(model.domain.names))  # one order of computation, whatever that of columns
     importance = _of_each(model.domain, names, weights or {}, 1.0, "weights")
     if not ((importance > 0) & np.isfinite(importance)).all():

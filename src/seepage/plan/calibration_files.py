@@ -10,10 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+from seepage.collect.plan_files import finite_float
 from seepage.errors import TableError
 from seepage.leakage.model import TotalMethod
 from seepage.plan.calibrate import CalibrationResult
 from seepage.results import Standing
+
+CALIBRATED = {"method", "totals", "target"}
+"""Entries of a calibration that an allocation of a total has not, though the format is the same."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,8 @@ class Calibration:
         Of the totals.
     assumptions : tuple of str
     source : str
+    domain : str
+        `seepage.collect.plan_files.domain_digest` of what was calibrated; empty when not known.
     """
 
     budgets: Mapping[str, float]
@@ -39,6 +45,7 @@ class Calibration:
     standing: Standing
     assumptions: tuple[str, ...]
     source: str
+    domain: str
 
 
 def calibration_of(result: CalibrationResult) -> Calibration:
@@ -52,7 +59,8 @@ def budgets_in(path: str | Path) -> Calibration | dict[str, float]:
     Returns
     -------
     Calibration or dict of str to float
-        A calibration when the file says it is one; otherwise the object of numbers.
+        A calibration when the file is one; otherwise the object of numbers, or the budgets of what
+        ``seepage relationships --out`` wrote, which makes no claim on totals.
 
     Raises
     ------
@@ -62,7 +70,7 @@ def budgets_in(path: str | Path) -> Calibration | dict[str, float]:
     name = repr(str(path))
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-        found = json.loads(text, object_pairs_hook=_unique)
+        found = json.loads(text, object_pairs_hook=_unique, parse_float=finite_float)
     except OSError as error:
         msg = f"expected a file of budgets that can be read, got {name}: {error.strerror}"
         raise TableError(msg) from None
@@ -78,6 +86,9 @@ def budgets_in(path: str | Path) -> Calibration | dict[str, float]:
     if kind != "seepage.budgets":
         msg = f"expected a file of format 'seepage.budgets', got {kind!r} in {name}"
         raise TableError(msg)
+    _check_version(found, name)
+    if not CALIBRATED & set(found):  # an allocation: budgets that share a total, no more
+        return _numbers(found.get("budgets"), f"the budgets in {name}")
     return _calibration(found, name)
 
 
@@ -91,13 +102,16 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _calibration(found: Mapping[str, Any], name: str) -> Calibration:
+def _check_version(found: Mapping[str, Any], name: str) -> None:
     if found.get("version") != 1 or found.get("unit") != "nats":
         msg = (
             f"expected version 1 in nats of format 'seepage.budgets' in {name}, got version "
             f"{found.get('version')!r} in {found.get('unit')!r}"
         )
         raise TableError(msg)
+
+
+def _calibration(found: Mapping[str, Any], name: str) -> Calibration:
     method: Any = found.get("method")
     standing: Any = found.get("standing")
     if method not in get_args(TotalMethod) or standing not in set(Standing):
@@ -119,6 +133,10 @@ def _calibration(found: Mapping[str, Any], name: str) -> Calibration:
                 f"with a budget of {budgets[column]!r}"
             )
             raise TableError(msg)
+    domain = found.get("domain", "")
+    if not isinstance(domain, str):
+        msg = f"expected a digest of the domain in {name}, got {domain!r}"
+        raise TableError(msg)
     return Calibration(
         budgets=budgets,
         totals=totals,
@@ -127,6 +145,7 @@ def _calibration(found: Mapping[str, Any], name: str) -> Calibration:
         standing=Standing(standing),
         assumptions=tuple(assumptions),
         source=str(found.get("source", "")),
+        domain=domain,
     )
 
 

@@ -5,23 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from seepage._numeric import extremes_allowed, freeze
+from seepage.channel import MAX_CELLS
+from seepage.collect._claim_checks import check_target
 from seepage.collect.claims import Claim, Unit
 from seepage.collect.collection import CollectedReports, CollectionPlan
 from seepage.collect.designs import Kinds, Options, fake_data, independent, sampled_views, split
 from seepage.collect.mechanism import Rng
-from seepage.collect.plan_files import read_plan
+from seepage.collect.plan_files import domain_digest, read_plan
 from seepage.collect.records import joint_codes
 from seepage.domain import Domain
-from seepage.errors import DomainError, InfeasibleError, InvalidInputError, did_you_mean
+from seepage.errors import DomainError, InvalidInputError, did_you_mean
 from seepage.leakage.model import LeakageModel, TotalMethod
 from seepage.plan.calibrate import CalibrationResult
 from seepage.plan.calibration_files import Calibration, budgets_in, calibration_of
+from seepage.plan.claim_checks import checked_plan
 from seepage.plan.totals import CLUSTERS, evaluate, prepare
 from seepage.tables import CodedTable, load
 
@@ -31,6 +35,16 @@ DOMAIN_SUFFIXES = (".yaml", ".yml", ".json")
 
 READ_FROM_DATA = "read from the table itself"
 """What the note of `seepage.tables.load` says of a domain that was not declared."""
+
+FROM_DATA = (
+    "The totals are statistics of the table, rounded up to three digits, and published with the "
+    "plan without protection."
+)
+BUDGETS_FROM_DATA = (
+    "The calibrated budgets depend on the table and are published with the plan without protection."
+)
+
+NOT_ESTIMABLE = "Tables cannot be estimated by this version from the reports of"
 
 MAX_MERGED = 256
 """Most categories of a unit for which totals by tree are computed: they compare every two."""
@@ -64,7 +78,7 @@ def make_plan(
     budgets : float, mapping, CalibrationResult or path of a JSON file, optional
         ε of the attributes, for "independent" and "calibrated". The JSON is an object of numbers,
         or what ``seepage calibrate --out`` writes, whose totals, target and assumptions the plan
-        carries on.
+        carries on if it was made for the same categories.
     epsilon : float or mapping of str to float, optional
         In place of `budgets`: for "independent" ε of every attribute, for the other designs one ε
         of the record.
@@ -91,6 +105,8 @@ def make_plan(
     ------
     InfeasibleError
         If the totals, computed again from this table, exceed the target of the calibration.
+    DomainError
+        If design "calibrated" has neither the table nor a calibration for the same categories.
     InvalidInputError
         If a parameter is outside its range, or missing, or one too many.
     SeepageError
@@ -111,15 +127,31 @@ def make_plan(
         raise InvalidInputError(msg)
     base = plan_source(source, **reading)
     plan = _design(base.domain, design, given, k, (mechanism, groups, options))
+    calibration = given.calibration
+    foreign = base.model is None and calibration is not None and not _same_domain(plan, calibration)
+    if foreign:
+        if design == "calibrated":
+            msg = (
+                "expected a calibration for the categories of this domain, got one for others, or "
+                "one that does not say for which. Calibrate again with this domain, or give the "
+                "table, from which totals are computed"
+            )
+            raise DomainError(msg)
+        calibration = None
+    target = None if calibration is None else calibration.target
+    claims = _rounded(plan, _totals(plan, base.model, calibration, method), target)
     plan = replace(
         plan,
-        claims=_totals(plan, base.model, given.calibration, method),
-        assumptions=_assumptions(base, given.calibration),
+        claims=claims,
+        assumptions=(
+            *_assumptions(base, given.calibration, foreign, bool(claims)),
+            *_not_estimable(plan),
+        ),
         source=base.name,
-        target=None if given.calibration is None else given.calibration.target,
+        target=target,
     )
-    _check_target(plan)
-    return plan
+    check_target(plan, plan.worst)
+    return checked_plan(plan, base.model)
 
 
 @extremes_allowed
@@ -128,6 +160,7 @@ def randomize(
     plan: CollectionPlan | str | Path,
     *,
     rng: Rng = None,
+    allow_unprotected: bool = False,
     **reading: Any,
 ) -> CollectedReports:
     """Randomise the records of a table.
@@ -143,6 +176,8 @@ def randomize(
     rng : numpy.random.Generator or int, optional
         For a simulation. Without it this is a release: entropy of the operating system, integer
         weights.
+    allow_unprotected : bool, default False
+        Release reports through mechanisms with ε = ∞ too, which can reveal values.
     **reading
         How a file is written: ``null_values``, ``header``, ``names``, ``separator``, ``quote``,
         ``comment``, ``encoding`` and ``strip`` of `seepage.tables.load`.
@@ -155,6 +190,8 @@ def randomize(
     ------
     DomainError
         If a column of the plan is missing, or a value is not in its domain.
+    InvalidInputError
+        If a release would be unprotected (ε = ∞).
     SeepageError
         If the table or the plan cannot be used.
 
@@ -184,7 +221,7 @@ def randomize(
     if coded.weights is not None:
         msg = "expected a table without weights: every record is randomised by itself"
         raise InvalidInputError(msg)
-    return chosen.randomize_codes(coded.codes, rng=rng)
+    return chosen.randomize_codes(coded.codes, rng=rng, allow_unprotected=allow_unprotected)
 
 
 def as_plan(plan: object) -> CollectionPlan:
@@ -203,6 +240,11 @@ def as_plan(plan: object) -> CollectionPlan:
         return read_plan(plan)
     msg = f"expected a CollectionPlan or the path of a plan file, got {type(plan).__name__}"
     raise InvalidInputError(msg)
+
+
+def totals_from_data(plan: CollectionPlan) -> bool:
+    """Whether totals, or budgets, were computed from a table and are published with the plan."""
+    return FROM_DATA in plan.assumptions or BUDGETS_FROM_DATA in plan.assumptions
 
 
 def domain_was_read(plan: CollectionPlan) -> bool:
@@ -363,6 +405,55 @@ def _totals(
     )
 
 
+def _same_domain(plan: CollectionPlan, calibration: Calibration) -> bool:
+    return calibration.domain == domain_digest(plan.domain)
+
+
+def _not_estimable(plan: CollectionPlan) -> tuple[str, ...]:
+    """Say beforehand which reports could be collected, but no table estimated from them."""
+    wide = [u for u in plan.units if u.mechanism.k * u.mechanism.features > MAX_CELLS]
+    if not wide:
+        return ()
+    names = ", ".join(repr(" + ".join(unit.names)) for unit in wide[:5])
+    return (
+        f"{NOT_ESTIMABLE} {names}{'' if len(wide) <= 5 else ', …'}: the map from reports to "
+        f"categories would have more than {MAX_CELLS:,} numbers. Use fewer categories.",
+    )
+
+
+def not_estimable(plan: CollectionPlan) -> str:
+    """The sentence of a plan on columns whose tables cannot be estimated, or nothing."""
+    return next((x for x in plan.assumptions if x.startswith(NOT_ESTIMABLE)), "")
+
+
+def _rounded(
+    plan: CollectionPlan, claims: tuple[Claim, ...], target: float | None
+) -> tuple[Claim, ...]:
+    """Round totals of the data up, and say what they are.
+
+    No more digits are published than a reader needs. A total within the target, or within the ε of
+    the record, stays within: both are known without the data.
+    """
+    limits = [plan.epsilon, *(() if target is None else (target,))]
+    return tuple(
+        replace(
+            claim,
+            value=min([_three_digits(claim.value), *(x for x in limits if x >= claim.value)]),
+        )
+        for claim in claims
+    )
+
+
+def _three_digits(value: float) -> float:
+    """The next number of three significant digits that is not below `value`."""
+    if value == 0 or math.isinf(value):
+        return value
+    exact = Decimal(value)
+    step = Decimal(1).scaleb(exact.adjusted() - 2)
+    whole = (exact / step).to_integral_value(ROUND_CEILING)
+    return float(whole * step)
+
+
 def _largest_group(plan: CollectionPlan) -> int:
     return max(len(unit.names) for unit in plan.units)
 
@@ -404,29 +495,24 @@ def _in_order(plan: CollectionPlan, model: LeakageModel) -> LeakageModel | None:
     return model if model.domain.names == tuple(u.names[0] for u in plan.units) else None
 
 
-def _assumptions(base: PlanSource, calibration: Calibration | None) -> tuple[str, ...]:
-    found = list(base.notes)
+def _assumptions(
+    base: PlanSource, calibration: Calibration | None, foreign: bool, told: bool
+) -> tuple[str, ...]:
+    found = [*base.notes, *([FROM_DATA] if told else [])]
     if calibration is not None:
         aim = "∞" if math.isinf(calibration.target) else f"{calibration.target:g}"
         found.append(
             f"Budgets were calibrated for a target of {aim} nats from "
             f"{calibration.source or 'a table'} (method {calibration.method})."
         )
+        found.append(BUDGETS_FROM_DATA)
+        if foreign:
+            found.append(
+                "Its totals and its target were not carried on, as it is not known to be for the "
+                "categories of this plan."
+            )
         found += [item for item in calibration.assumptions if READ_FROM_DATA in item]
     return tuple(dict.fromkeys(found))
-
-
-def _check_target(plan: CollectionPlan) -> None:
-    if plan.target is None:
-        return
-    total = plan.totals[plan.worst].value
-    if total > plan.target * (1 + 1e-9) + 1e-12:
-        msg = (
-            f"expected totals within the target of the calibration, {plan.target:g} nats, got "
-            f"{total:.6g} about {plan.worst!r}: the table, the mechanisms or the groups are not "
-            "those of the calibration. Calibrate again."
-        )
-        raise InfeasibleError(msg, plan.worst, total)
 
 
 def _check_choice(role: str, value: object, known: Sequence[str]) -> None:

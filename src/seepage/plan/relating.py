@@ -21,9 +21,13 @@ from seepage.collect.attenuation import (
     retentions,
 )
 from seepage.collect.collection import CollectedReports, CollectionPlan
+from seepage.collect.correcting import CANNOT_TELL
+from seepage.collect.marginals import records_in_words
 from seepage.collect.mechanism import TableMechanism
-from seepage.collect.relationships import Estimate, ReportedRelationships
+from seepage.collect.records import UNCHECKED
+from seepage.collect.relationships import Estimate, ReportedRelationships, recommended
 from seepage.errors import CapacityError, InvalidInputError
+from seepage.plan._clear import MODERATE, clear_ones, quantity, records_needed
 from seepage.results import Result, Standing
 from seepage.tables import CodedTable
 
@@ -43,6 +47,14 @@ ANY_SCORES = (
 SINGLE = (
     "Limits are normal, by the delta method, and hold for each estimate by itself; with few "
     "records they are rough."
+)
+TOLD = (
+    "Told from zero: limits adjusted for {count} relationships (Bonferroni) exclude 0; all such "
+    "statements hold together with a probability of about {level:g} %."
+)
+RECOMMENDED = (
+    "Recommended: the value with the smaller mean squared error where data and range decide; "
+    "elsewhere by the mean strength of the undecided relationships, which are taken together."
 )
 DESIGN = "The randomisations of different units are independent given the true record."
 SIMULATED = "The reports were simulated with a seed; they are not a release."
@@ -102,10 +114,10 @@ class RetentionTable(Result):
         most, least = order[0], order[-1]
         if math.isclose(kept[most], kept[least], rel_tol=ALIKE):
             every = "the relationship keeps" if len(order) == 1 else "every relationship keeps"
-            return f"{first}{every} {percent(kept[most])} of its strength."
+            return f"{first}{every} {percent(kept[most])} of its {_moment(most)}."
         return (
-            f"{first}{named(most)} survives most, with {percent(kept[most])} of its strength, and "
-            f"{named(least)} least, with {percent(kept[least])}."
+            f"{first}{named(most)} survives most, with {percent(kept[most])} of its "
+            f"{_moment(most)}, and {named(least)} least, with {percent(kept[least])}."
         )
 
     @property
@@ -156,17 +168,21 @@ class RelationshipEstimates(Result):
     estimates : tuple of Estimate
     size : int
         Number of records collected.
-    simulated : bool
-        Whether the reports were simulated.
+    simulated : bool or None
+        Whether the reports were simulated; None where they do not say.
     assumptions : tuple of str
     source : str
+    needed : int or None
+        Records with which a correlation of 0.3 of a typical pair would be told from zero, with a
+        probability of 80 %; None where this is not computed.
     """
 
     estimates: tuple[Estimate, ...]
     size: int
-    simulated: bool
+    simulated: bool | None
     assumptions: tuple[str, ...]
     source: str = ""
+    needed: int | None = None
 
     @property
     def standing(self) -> Standing:
@@ -175,40 +191,78 @@ class RelationshipEstimates(Result):
 
     @property
     def verdict(self) -> str:
-        """The clearest relationship, and where correcting does not pay, in one or two sentences."""
-        usable = [item for item in self.estimates if item.estimate is not None]
-        note = " (simulated reports)" if self.simulated else ""
-        if not usable:
-            return (
-                f"None of {len(self.estimates)} relationships can be corrected with {self.size:,} "
-                f"records{note}: too few for these budgets."
-            )
-        clear = max(usable, key=_clearness)
-        worse = sum(item.better == "uncorrected" for item in self.estimates)
-        value, error = clear.estimate or 0.0, clear.standard_error or 0.0
-        first = (
-            f"From {self.size:,} records{note}, the clearest is the {clear.kind} of "
-            f"{_title(clear)}: {value:.4g} ± {error:.2g} (one standard error)"
-        )
-        if clear.uncorrected is not None:
-            first += f", against {clear.uncorrected:.4g} uncorrected"
+        """What can be told from zero, and which values to take, in a few sentences."""
         count = len(self.estimates)
-        if worse == 0:
-            return f"{first}. Correcting pays for all {count} relationships."
-        return (
-            f"{first}. For {worse} of {count} relationships the uncorrected value has the smaller "
-            "estimated error."
-        )
+        note = " (simulated reports)" if self.simulated else ""
+        behind = f"{records_in_words(self.size)}{note}"
+        every = "the relationship" if count == 1 else f"none of {count} relationships"
+        if all(item.estimate is None for item in self.estimates):
+            can = "cannot" if count == 1 else "can"
+            told = f"{every} {can} be corrected with {behind}: too few for these budgets."
+            return told[0].upper() + told[1:]
+        found = self.clear
+        if found:
+            clear = found[0]
+            first = (
+                f"From {behind}, the clearest is the {clear.kind} of {title_of(clear)}: "
+                f"{quantity(clear.estimate or 0.0)} ± {quantity(clear.standard_error or 0.0, 2)} "
+                "(one standard error)"
+            )
+            if clear.uncorrected is not None:
+                first += f", against {quantity(clear.uncorrected)} uncorrected"
+            if count > 1:
+                first += f"; {len(found)} of {count} relationships can be told from zero"
+        else:
+            can = "cannot" if count == 1 else "can"
+            first = f"{every} {can} be told from zero with {behind} and these budgets"
+            first = first[0].upper() + first[1:]
+            if self.needed is not None and self.needed > self.size:
+                first += (
+                    f"; about {self.needed:,} records would be needed for a correlation of "
+                    f"{MODERATE:g}"
+                )
+        return f"{first}. {self._advice}"
+
+    @property
+    def clear(self) -> tuple[Estimate, ...]:
+        """Estimates that can be told from zero, allowing for their number; the clearest first."""
+        return tuple(clear_ones(self.estimates))
+
+    @property
+    def _advice(self) -> str:
+        count = len(self.estimates)
+        taken = sum(item.recommended == "uncorrected" for item in self.estimates)
+        unsure = sum(item.better == CANNOT_TELL for item in self.estimates)
+        every = "the relationship" if count == 1 else f"all {count} relationships"
+        if taken == 0:
+            advice = f"Correcting pays for {every}"
+        elif taken == count:
+            advice = f"For {every} the uncorrected value is expected to have the smaller error"
+        else:
+            advice = (
+                f"For {taken} of {count} relationships the uncorrected value is expected to have "
+                "the smaller error"
+            )
+        if not unsure:
+            return f"{advice}."
+        alone = "the reports alone" if count == 1 else f"for {unsure} of them the reports alone"
+        if unsure == count > 1:
+            alone = "for none of them the reports alone can tell"
+            return f"{advice}; {alone}."
+        if 0 < taken < count:
+            alone = f"for {unsure} of {count} the reports alone"
+        return f"{advice}; {alone} cannot tell."
 
     def columns(self) -> Mapping[str, list[Any]]:
         """One row for each estimate."""
         fields = (
             "estimate", "standard_error", "lower", "upper", "uncorrected", "uncorrected_error",
-            "mse_corrected", "mse_uncorrected", "better", "note",
+            "mse_corrected", "mse_uncorrected", "better", "recommended", "note",
         )  # fmt: skip
         return {
             "kind": [item.kind for item in self.estimates],
-            "relationship": [_title(item) for item in self.estimates],
+            "relationship": [title_of(item, categories=False) for item in self.estimates],
+            "categories": [categories_of(item) for item in self.estimates],
             **{field: [getattr(item, field) for item in self.estimates] for field in fields},
         }
 
@@ -225,6 +279,7 @@ class RelationshipEstimates(Result):
             "verdict": self.verdict,
             "standing": str(self.standing),
             "records": self.size,
+            "records_needed": self.needed,
             "simulated": self.simulated,
             "estimates": rows,
             "assumptions": list(self.assumptions),
@@ -338,6 +393,7 @@ def estimate_relationships(
     kinds: Sequence[str] = ("correlation",),
     scores: Mapping[str, ArrayLike] | None = None,
     confidence: float = 0.95,
+    name: str = "reports",
 ) -> RelationshipEstimates:
     """Estimate relationships from randomised reports, with standard errors.
 
@@ -354,6 +410,8 @@ def estimate_relationships(
         See `seepage.collect.relationships.ReportedRelationships`.
     confidence : float
         In (0, 1).
+    name : str
+        Of the reports, for titles.
 
     Returns
     -------
@@ -396,7 +454,9 @@ def estimate_relationships(
     if not found:
         msg = "expected at least one relationship, got none"
         raise InvalidInputError(msg)
+    found = recommended(found)
     used = {name for item in found for name in item.names}
+    told = UNCHECKED.format(records_in_words(reports.size))
     return RelationshipEstimates(
         estimates=tuple(found),
         size=reports.size,
@@ -405,10 +465,20 @@ def estimate_relationships(
             *source.assumptions(sorted(used)),
             DESIGN,
             SINGLE,
+            TOLD.format(count=len(found), level=100 * source.confidence),
+            RECOMMENDED,
             *((SIMULATED,) if reports.simulated else ()),
+            *((told,) if reports.simulated is None else ()),
         ),
-        source=reports.plan.source,
+        source=name,
+        needed=records_needed(
+            reports.plan, [item.names for item in found], len(found), source.confidence
+        ),
     )
+
+
+def _moment(names: Names) -> str:
+    return "covariance" if len(names) == 2 else "cross-moment"
 
 
 def _labelled(attributes: Attributes, given: Any) -> dict[str, Any]:
@@ -436,16 +506,17 @@ def _is_response(mechanism: TableMechanism) -> bool:
     return bool(np.abs(matrix - kept * np.eye(k) - (1 - kept) / k).max() <= CLOSE)
 
 
-def _clearness(item: Estimate) -> float:
-    if item.estimate is None or item.standard_error is None:
-        return -1.0
-    if item.standard_error == 0:
-        return math.inf if item.estimate else 0.0
-    return abs(item.estimate) / item.standard_error
+def title_of(item: Estimate, *, categories: bool = True) -> str:
+    """The attributes of an estimate in words; for an odds ratio with its categories."""
+    names = f"{item.names[0]} on {item.names[1]}" if item.kind == "slope" else named(item.names)
+    if categories and item.categories:
+        return f"{names} ({categories_of(item)})"
+    return names
 
 
-def _title(item: Estimate) -> str:
-    return f"{item.names[0]} on {item.names[1]}" if item.kind == "slope" else named(item.names)
+def categories_of(item: Estimate) -> str:
+    """The categories that an odds ratio compares, in words; empty for other quantities."""
+    return ", ".join(f"{first} against {second}" for first, second in item.categories)
 
 
 def _number(value: float) -> str:

@@ -38,7 +38,7 @@ from seepage.results import write_bytes
 from seepage.tables.columns import Column, Reading, read_columns
 from seepage.tables.delimited import TextFormat
 from seepage.tables.encode import code_declared
-from seepage.tables.sources import read_source
+from seepage.tables.sources import is_text, read_source
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,10 +64,10 @@ def write_reports(reports: CollectedReports, path: str | Path) -> None:
 
     Notes
     -----
-    Parquet holds the fingerprint of the plan, the version of this package, and "release" or
-    "simulation, not a release" as metadata of the file. The other formats have no place for it that
-    survives: they get a last column "(plan)" with the first 16 digits of the fingerprint and the
-    same words in every row, which `read_reports` checks and other programs can leave out.
+    A last column "(plan)" holds the first 16 digits of the fingerprint of the plan, and "release"
+    or "simulation, not a release", in every row; `read_reports` checks it, and other programs can
+    leave it out. Parquet has the whole fingerprint, the version of this package and the same words
+    as metadata of the file too. Reports of unknown origin get neither.
     """
     write_bytes(path, report_bytes(reports, ending_of(path)))
 
@@ -96,13 +96,13 @@ def report_bytes(reports: CollectedReports, ending: str) -> bytes:
         _check_names(reports.plan)
         _marked(_frame(reports, as_text=True), reports).write_csv(stream)
     elif ending == ".parquet":
-        kind = SIMULATION if reports.simulated else RELEASE
-        metadata = {
-            FINGERPRINT_KEY: reports.plan.fingerprint,
-            VERSION_KEY: seepage.__version__,
-            KIND_KEY: kind,
-        }
-        _frame(reports).write_parquet(stream, metadata=metadata)
+        metadata = {VERSION_KEY: seepage.__version__}
+        if reports.simulated is not None:
+            metadata |= {
+                FINGERPRINT_KEY: reports.plan.fingerprint,
+                KIND_KEY: SIMULATION if reports.simulated else RELEASE,
+            }
+        _marked(_frame(reports), reports).write_parquet(stream, metadata=metadata)
     else:
         _marked(_frame(reports), reports).write_ipc(stream)
     return stream.getvalue()
@@ -120,14 +120,16 @@ def _check_names(plan: CollectionPlan) -> None:
 
 def reports_frame(reports: CollectedReports) -> pl.DataFrame:
     """Reports as a Polars frame, in the form of the files."""
-    return _frame(reports)
+    return _marked(_frame(reports), reports)
 
 
 def _marked(frame: pl.DataFrame, reports: CollectedReports) -> pl.DataFrame:
     import polars as pl
 
+    if reports.simulated is None:
+        return frame
     mark = plan_mark(reports.plan, simulated=reports.simulated)
-    return frame.with_columns(pl.lit(mark, dtype=pl.Enum([mark])).alias(PLAN_COLUMN))
+    return frame.with_columns(pl.lit(mark).alias(PLAN_COLUMN))
 
 
 def _frame(reports: CollectedReports, *, as_text: bool = False) -> pl.DataFrame:
@@ -178,7 +180,8 @@ def read_reports(source: Any, plan: CollectionPlan | str | Path) -> CollectedRep
     Returns
     -------
     CollectedReports
-        `simulated` when the metadata, or any "(plan)" value, says so.
+        `simulated` when the metadata, or any "(plan)" value, says so; None when neither says
+        anything, so that nothing tells whether these are reports of this plan.
 
     Raises
     ------
@@ -190,6 +193,8 @@ def read_reports(source: Any, plan: CollectionPlan | str | Path) -> CollectedRep
         If a text is no report of its mechanism.
     """
     chosen = as_plan(plan)
+    if isinstance(source, (list, tuple)) and _is_mixed(source):
+        return _joined([read_reports(path, chosen) for path in source])
     simulated = _check_metadata(source, chosen)
     if _is_records(source):
         source = _columns_of_records(source)
@@ -207,7 +212,7 @@ def read_reports(source: Any, plan: CollectionPlan | str | Path) -> CollectedRep
     reading = Reading(raw.typed, strip=None, nulls=(), keep=empty, as_text=not raw.typed)
     read = {c.name: c for c in read_columns(raw.frame, dict.fromkeys(raw.frame.columns, reading))}
     if PLAN_COLUMN in read:
-        simulated |= _check_marks(read[PLAN_COLUMN], chosen)
+        simulated = bool(simulated) | _check_marks(read[PLAN_COLUMN], chosen)
     view = None
     if chosen.design == "views":
         view = _view(read[chosen.view_column], chosen, typed=raw.typed)
@@ -220,6 +225,23 @@ def read_reports(source: Any, plan: CollectionPlan | str | Path) -> CollectedRep
     ]
     table.check_silence()
     return CollectedReports(chosen, tuple(values), view, simulated)
+
+
+def _is_mixed(paths: Sequence[Any]) -> bool:
+    """Whether some files have types and others are text."""
+    if not all(isinstance(path, (str, Path)) for path in paths):
+        return False
+    return len({is_text(Path(path)) for path in paths}) > 1
+
+
+def _joined(parts: Sequence[CollectedReports]) -> CollectedReports:
+    """Reports of several files as one collection."""
+    values = tuple(np.concatenate(each) for each in zip(*(p.values for p in parts), strict=True))
+    views = [part.view for part in parts if part.view is not None]
+    view = freeze(np.concatenate(views)) if views else None
+    origins = {part.simulated for part in parts}
+    simulated = True if True in origins else None if None in origins else False
+    return CollectedReports(parts[0].plan, values, view, simulated)
 
 
 def _column_names(plan: CollectionPlan) -> list[str]:
@@ -253,14 +275,18 @@ def _columns_of_records(records: Sequence[Any]) -> dict[str, list[Any]]:
     return {name: [record[name] for record in records] for name in names}
 
 
-def _check_metadata(source: object, plan: CollectionPlan) -> bool:
-    """Compare the metadata of Parquet files with the plan; say whether one is a simulation."""
+def _check_metadata(source: object, plan: CollectionPlan) -> bool | None:
+    """Compare the metadata of Parquet files with the plan; say whether one is a simulation.
+
+    None where a source has no such metadata.
+    """
     import polars as pl
 
     paths = source if isinstance(source, (list, tuple)) else [source]
-    simulated = False
+    kinds: set[str | None] = set()
     for path in paths:
         if not isinstance(path, (str, Path)) or Path(path).suffix.lower() != ".parquet":
+            kinds.add(None)
             continue
         try:
             found = pl.read_parquet_metadata(path)
@@ -269,8 +295,10 @@ def _check_metadata(source: object, plan: CollectionPlan) -> bool:
         stated = found.get(FINGERPRINT_KEY)
         if stated is not None and stated != plan.fingerprint:
             raise _other_plan(Path(path).name, stated, plan)
-        simulated |= found.get(KIND_KEY) == SIMULATION
-    return simulated
+        kinds.add(None if stated is None else found.get(KIND_KEY))
+    if SIMULATION in kinds:
+        return True
+    return False if kinds == {RELEASE} else None
 
 
 def _other_plan(where: str, stated: str, plan: CollectionPlan) -> TableError:

@@ -17,7 +17,7 @@ from seepage.leakage.model import CurveBuilder, LeakageModel
 from seepage.leakage.tree import DependencyTree
 from seepage.plan.budgets import budget_of_each
 from seepage.results import Finding, Result, Standing
-from seepage.tables import CodedTable, load
+from seepage.tables import CodedTable, CountedTable, is_counts, load, open_table
 
 Method = Literal["tree", "pairwise", "joint", "group"]
 
@@ -173,14 +173,15 @@ def prepare(
     tree: DependencyTree | None = None,
     build: CurveBuilder | None = None,
     notes: tuple[str, ...] = (),
+    records: bool = True,
     **options: Any,
 ) -> LeakageModel:
     """Make the leakage model of a table, for several questions about the same data.
 
     Parameters
     ----------
-    table : path, data frame, mapping of columns, CodedTable, PairCounts or LeakageModel
-        A model is returned as it is.
+    table : path, data frame, mapping, CodedTable, CountedTable, PairCounts or LeakageModel
+        A model is returned as it is. Also ``.counts`` files.
     tree : DependencyTree, optional
         In place of the Chow–Liu tree of the data.
     build : callable, optional
@@ -188,6 +189,9 @@ def prepare(
         one, for example an upper curve under uncertainty.
     notes : tuple of str
         Further assumptions, such as those of `build`.
+    records : bool, default True
+        Whether to keep the records, for joint totals and for clusters of attributes. If not, large
+        files and queries are counted in batches; see `seepage.tables.open_table`.
     **options
         Passed to `seepage.tables.load`.
 
@@ -196,7 +200,7 @@ def prepare(
     SeepageError
         If the table cannot be used, or reading options come with something already read.
     """
-    if isinstance(table, (LeakageModel, PairCounts, CodedTable)) and options:
+    if isinstance(table, (LeakageModel, PairCounts, CodedTable, CountedTable)) and options:
         msg = f"expected no reading options with coded data, got {', '.join(sorted(options))}"
         raise InvalidInputError(msg)
     if isinstance(table, LeakageModel):
@@ -209,7 +213,20 @@ def prepare(
         return LeakageModel(
             table.domain, counts=table, tree=tree, build=build, source="counts", notes=notes
         )
-    coded = table if isinstance(table, CodedTable) else load(table, **options)
+    coded = table
+    if not isinstance(table, (CodedTable, CountedTable)):
+        counted = not records or is_counts(table)
+        coded = open_table(table, **options) if counted else load(table, **options)
+    if isinstance(coded, CountedTable):
+        _check_some(coded.counts.total)
+        return LeakageModel(
+            coded.domain,
+            counts=coded.counts,
+            tree=tree,
+            build=build,
+            source=coded.source,
+            notes=(*coded.notes, *notes),
+        )
     counts = coded.counts()
     _check_some(counts.total)
     return LeakageModel(
@@ -247,7 +264,7 @@ def total_leakage(
 
     Parameters
     ----------
-    model_or_table : LeakageModel, path, data frame, mapping of columns, CodedTable or PairCounts
+    model_or_table : LeakageModel, path, frame, mapping, CodedTable, CountedTable or PairCounts
         A prepared model (see `prepare`) keeps its curves from call to call.
     budgets : float or mapping of str to float
         ε of every attribute, or of each one, in [0, ∞].
@@ -303,7 +320,8 @@ def total_leakage(
         raise InvalidInputError(msg)
     if weights is not None:
         options["weights"] = weights
-    model = prepare(model_or_table, **options)
+    whole = method == "joint" or (tree is not None and tree.has_clusters)
+    model = prepare(model_or_table, records=whole, **options)
     epsilon = budget_of_each(model.domain, budgets)
     if secret is not None:
         model.domain.position(secret)

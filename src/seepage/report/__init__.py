@@ -17,8 +17,15 @@ from seepage.collect.projection import AdjustedMarginal
 from seepage.errors import InvalidInputError
 from seepage.plan.audit import AuditResult
 from seepage.plan.calibrate import CalibrationResult
+from seepage.plan.powering import PowerReport
+from seepage.plan.redacting import TableRedaction
+from seepage.plan.redaction_comparison import RedactionComparison
 from seepage.plan.relating import RelationshipEstimates, RetentionTable
+from seepage.plan.risking import RiskCard, RiskComparison
 from seepage.plan.totals import TotalLeakage
+from seepage.risk.disclosure import Disclosure
+from seepage.risk.selection import Selection
+from seepage.sequence.plan import RedactionPlan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -193,6 +200,115 @@ def _html_relationships(result: RelationshipEstimates, **options: Any) -> str:
     from seepage.report.relationships_pages import estimates_page
 
     return estimates_page(result, **options)
+
+
+@chart.register(RiskComparison)
+def _chart_risks(
+    result: RiskComparison, kind: str = "beliefs", **options: Any
+) -> alt.TopLevelMixin:
+    from seepage.report.risk_charts import comparison_chart
+
+    return comparison_chart(result, kind, **options)
+
+
+@chart.register(Disclosure)
+def _chart_disclosure(
+    result: Disclosure, kind: str = "beliefs", **options: Any
+) -> alt.TopLevelMixin:
+    return _chart_risks(RiskComparison((result,)), kind, **options)
+
+
+@chart.register(RiskCard)
+def _chart_card(result: RiskCard, kind: str = "beliefs", **options: Any) -> alt.TopLevelMixin:
+    return _chart_disclosure(result.disclosure, kind, **options)
+
+
+@chart.register(Selection)
+def _chart_selection(result: Selection, kind: str = "beliefs", **options: Any) -> alt.TopLevelMixin:
+    from seepage.report.risk_charts import selection_chart
+
+    return selection_chart(result, kind, **options)
+
+
+@chart.register(PowerReport)
+def _chart_power(result: PowerReport, kind: str = "region", **options: Any) -> alt.TopLevelMixin:
+    from seepage.report.risk_charts import power_chart
+
+    return power_chart(result, kind, **options)
+
+
+@html.register(RiskComparison)
+def _html_risks(result: RiskComparison, **options: Any) -> str:
+    from seepage.report.risk_pages import comparison_page
+
+    return comparison_page(result, **options)
+
+
+@html.register(Disclosure)
+def _html_disclosure(result: Disclosure, **options: Any) -> str:
+    return _html_risks(RiskComparison((result,)), **options)
+
+
+@html.register(RiskCard)
+def _html_card(result: RiskCard, **options: Any) -> str:
+    from seepage.report.risk_pages import card_page
+
+    return card_page(result, **options)
+
+
+@html.register(Selection)
+def _html_selection(result: Selection, **options: Any) -> str:
+    from seepage.report.risk_pages import selection_page
+
+    return selection_page(result, **options)
+
+
+@html.register(PowerReport)
+def _html_power(result: PowerReport, **options: Any) -> str:
+    from seepage.report.risk_pages import power_page
+
+    return power_page(result, **options)
+
+
+@chart.register(TableRedaction)
+def _chart_redaction(
+    result: TableRedaction, kind: str = "plan", **options: Any
+) -> alt.TopLevelMixin:
+    from seepage.report.redaction_charts import table_chart
+
+    return table_chart(result, kind, **options)
+
+
+@html.register(TableRedaction)
+def _html_redaction(result: TableRedaction, **options: Any) -> str:
+    from seepage.report.redaction_pages import table_page
+
+    return table_page(result, **options)
+
+
+@chart.register(RedactionPlan)
+def _chart_redaction_plan(
+    plan: RedactionPlan, kind: str = "plan", **options: Any
+) -> alt.TopLevelMixin:
+    from seepage.report.redaction_charts import plan_chart
+
+    return plan_chart(plan, kind, **options)
+
+
+@html.register(RedactionPlan)
+def _html_redaction_plan(plan: RedactionPlan, **options: Any) -> str:
+    from seepage.report.redaction_pages import plan_page
+
+    return plan_page(plan, **options)
+
+
+@chart.register(RedactionComparison)
+def _chart_redactions(
+    result: RedactionComparison, kind: str = "utility", **options: Any
+) -> alt.TopLevelMixin:
+    from seepage.report.redaction_charts import comparison_chart
+
+    return comparison_chart(result, kind, **options)
 
 
 def save_chart(chart: alt.TopLevelMixin, path: str | Path, *, scale: float = 2.0) -> None:

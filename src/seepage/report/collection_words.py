@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from seepage.collect.claims import Claim
 from seepage.collect.collection import CollectionPlan
 from seepage.collect.designs import group_forecast
+from seepage.plan.claim_checks import by_tree
 from seepage.plan.totals import TotalLeakage
 from seepage.results import Finding
 
@@ -33,7 +35,7 @@ class PlanRow:
     epsilon, total : float
         In nats.
     standing : str
-        Of the total.
+        Of the total, with its condition.
     """
 
     name: str
@@ -62,10 +64,15 @@ def plan_rows(plan: CollectionPlan) -> list[PlanRow]:
                 kind,
                 columns["epsilon"][i],
                 columns["total"][i],
-                columns["standing"][i],
+                standing_words(plan.totals[name]),
             )
         )
     return rows
+
+
+def standing_words(claim: Claim) -> str:
+    """Return the standing of a total, with its condition where it rests on a tree."""
+    return f"{claim.standing}, if the data follow the tree" if by_tree(claim) else claim.standing
 
 
 def facts(plan: CollectionPlan) -> str:

@@ -8,7 +8,7 @@ from seepage.collect.projection import AnyMarginal
 from seepage.errors import InvalidInputError
 from seepage.report import palette, wording
 from seepage.report.charts import chart_title, styled
-from seepage.report.estimates_words import CellRow, cell_rows, percent, title
+from seepage.report.estimates_words import CellRow, cell_rows, percent, short, title
 from seepage.report.layout import printable
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _distinct(labels: Any) -> list[str]:
     """Labels as texts that differ: 1 and "1" look alike."""
     taken: dict[str, None] = {}
     for label in labels:
-        text = wording.shorten(label)
+        text = wording.shorten(short(label))
         while text in taken:
             text += "′"
         taken[text] = None

@@ -10,7 +10,7 @@ import numpy as np
 from seepage.collect.estimates import estimates_of
 from seepage.collect.projection import AnyMarginal, as_raw
 from seepage.report import estimates_svg
-from seepage.report.estimates_words import CellRow, behind, cell_rows, how, percent, title
+from seepage.report.estimates_words import CellRow, behind, cell_rows, how, percent, reach, title
 from seepage.report.templating import render
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def estimates_page(result: AnyEstimates, *, date: str | None = None) -> str:
         title=f"Estimates from {result.source}",
         result=result,
         how=how(result),
+        reach=reach(result),
         limits=f"{100 * result.confidence:g} %",
         sections=[_section(table, result.confidence) for table in tables],
         left_out=len(result.tables) - len(tables),
@@ -76,14 +77,19 @@ def marginal_page(table: AnyMarginal, *, confidence: float = 0.95, date: str | N
 def _section(table: AnyMarginal, confidence: float) -> Section:
     errors = as_raw(table).standard_errors
     largest = cell_rows(table, confidence, MAX_ROWS)
-    picture, note = None, f"The {len(largest)} largest cells."
+    picture, note = (
+        None,
+        f"The {len(largest)} largest cells, too large on average; faint: may be 0.",
+    )
     if len(table.names) == 1 and table.values.size <= estimates_svg.MAX_HEAT:
         picture = estimates_svg.bars(cell_rows(table, confidence))
-        note = "Bars: estimated share; lines: its limits. In percent."
+        note = "Bars: estimated share; lines: its limits; faint: may be 0. In percent."
     elif len(table.names) == 2 and max(table.values.shape) <= estimates_svg.MAX_HEAT:
         picture = estimates_svg.heatmap(table, confidence)
         down, across = table.names
-        note = f"{down} down, {across} across; shares in percent, darker for larger."
+        note = (
+            f"{down} down, {across} across; shares in percent, darker for larger; faint: may be 0."
+        )
     return Section(
         title(table),
         behind(table),

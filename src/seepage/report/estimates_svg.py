@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from seepage.collect.projection import AnyMarginal
 from seepage.report import wording
-from seepage.report.estimates_words import CellRow, cell_rows, percent
+from seepage.report.estimates_words import CellRow, cell_rows, percent, short
 from seepage.report.svg import fill, ticks
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ PITCH = 24
 TOP, BOTTOM = 8, 28
 MAX_HEAT = 40
 """A table with more categories than this along an attribute is shown by its largest cells."""
+
+FAINT = 0.55
+"""Opacity of what may be 0."""
 
 MAX_NUMBERS = 12
 """Up to so many columns, cells hold their number."""
@@ -52,15 +55,17 @@ def bars(rows: Sequence[CellRow]) -> Markup:
         start, end = sorted((at(0.0), at(row.value)))
         parts.append(
             fill(
-                '<g><title>{told}</title><text class="name" x="{nx}" y="{ty}" text-anchor="end">'
-                '{name}</text><rect class="own" x="{start}" y="{top}" width="{w}" height="12"/>'
+                '<g style="opacity:{o}"><title>{told}</title><text class="name" x="{nx}" '
+                'y="{ty}" text-anchor="end">{name}</text>'
+                '<rect class="own" x="{start}" y="{top}" width="{w}" height="12"/>'
                 '<line class="total" x1="{lo}" x2="{hi}" y1="{y}" y2="{y}"/>'
                 '<line class="total" x1="{lo}" x2="{lo}" y1="{a}" y2="{b}"/>'
                 '<line class="total" x1="{hi}" x2="{hi}" y1="{a}" y2="{b}"/>'
                 '<text x="{mx}" y="{ty}">{mark}</text></g>',
-                told=_told(row), nx=LABELS - 12, ty=y + 4, name=wording.shorten(row.name, 32),
-                start=start, w=round(end - start, 1), top=y - 6, lo=at(row.lower),
-                hi=at(row.upper), y=y, a=y - 4, b=y + 4, mx=max(end, at(row.upper)) + 8,
+                o=1 if row.clear else FAINT, told=_told(row), nx=LABELS - 12, ty=y + 4,
+                name=wording.shorten(row.name, 32), start=start, w=round(end - start, 1),
+                top=y - 6, lo=at(row.lower), hi=at(row.upper), y=y, a=y - 4, b=y + 4,
+                mx=max(end, at(row.upper)) + 8,
                 mark=f"{percent(row.value)} ± {percent(row.error)}",
             )
         )  # fmt: skip
@@ -76,14 +81,15 @@ def heatmap(table: AnyMarginal, confidence: float) -> Markup:
     largest = max((cell.value for cell in cells), default=0.0) or 1.0
     step = min(62.0, (WIDTH - LABELS) / columns)
     height = 26 if rows <= MAX_NUMBERS else 18
-    head = 96
+    heads = [wording.shorten(short(label), 18) for label in table.domain.attributes[1].categories]
+    head = round(16 + 5.2 * max(map(len, heads)))  # a letter is 7 wide, and turned by 45°
     parts = []
-    for j, label in enumerate(table.domain.attributes[1].categories):
+    for j in range(columns):
         x = round(LABELS + step * (j + 0.5), 1)
         parts.append(
             fill(
                 '<text class="name" transform="translate({x},{y}) rotate(-45)">{t}</text>',
-                x=x, y=head - 8, t=wording.shorten(label, 16),
+                x=x, y=head - 8, t=heads[j],
             )
         )  # fmt: skip
     for i, label in enumerate(table.domain.attributes[0].categories):
@@ -91,7 +97,7 @@ def heatmap(table: AnyMarginal, confidence: float) -> Markup:
         parts.append(
             fill(
                 '<text class="name" x="{x}" y="{y}" text-anchor="end">{t}</text>',
-                x=LABELS - 10, y=y + height / 2 + 4, t=wording.shorten(label, 32),
+                x=LABELS - 10, y=y + height / 2 + 4, t=wording.shorten(short(label), 32),
             )
         )  # fmt: skip
         for j in range(columns):
@@ -100,8 +106,10 @@ def heatmap(table: AnyMarginal, confidence: float) -> Markup:
             share = min(max(cell.value / largest, 0.0), 1.0)
             number = (
                 fill(
-                    '<text class="{kind}" x="{x}" y="{y}" text-anchor="middle">{t}</text>',
-                    kind="on hot" if share > 0.5 else "on", x=round(x + step / 2, 1),
+                    '<text class="{kind}" style="opacity:{o}" x="{x}" y="{y}" '
+                    'text-anchor="middle">{t}</text>',
+                    kind="on hot" if share > 0.5 else "on", o=1 if cell.clear else FAINT,
+                    x=round(x + step / 2, 1),
                     y=y + height / 2 + 4, t=percent(cell.value, 1),
                 )
                 if columns <= MAX_NUMBERS

@@ -11,8 +11,9 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from seepage.collect.marginals import records_in_words
 from seepage.collect.projection import AnyMarginal, as_raw
-from seepage.report.estimates_words import behind, cell_rows, how, percent, title
+from seepage.report.estimates_words import behind, cell_rows, how, percent, reach, title
 from seepage.report.layout import MIN_WIDTH, bar, clip, closing, printable, section
 
 if TYPE_CHECKING:
@@ -59,8 +60,9 @@ class EstimatesText:
         width = max(MIN_WIDTH, self.width or options.max_width)
         result = self.result
         yield Text(printable(result.verdict), style="bold")
+        yield Text(reach(result), style="bold")
         about = (
-            f"{result.source}: {result.size:,} records ({result.origin}), "
+            f"{result.source}: {records_in_words(result.size)} ({result.origin}), "
             f"design {result.plan.design}, {how(result)}"
         )
         yield Text(printable(about), style="dim")
@@ -74,7 +76,7 @@ class EstimatesText:
 
 def _cells(table: AnyMarginal, confidence: float, width: int) -> Iterable[Text]:
     rows = cell_rows(table, confidence, MAX_CELLS)
-    note = f"{behind(table)}; shares in %, limits at {100 * confidence:g} %"
+    note = f"{behind(table)}; shares in %, limits at {100 * confidence:g} %; faint: may be 0"
     yield from section(printable(title(table)), printable(note))
     room = width - NUMBERS - 2
     label = min(max(8, *(cell_len(printable(row.name)) for row in rows)), room - BARS[0])
@@ -85,8 +87,8 @@ def _cells(table: AnyMarginal, confidence: float, width: int) -> Iterable[Text]:
     for row in rows:
         limits = f"{percent(row.lower)} – {percent(row.upper)}"
         yield Text.assemble(
-            clip(printable(row.name), label),
-            (f"{percent(row.value):>10}", "bold"),
+            (clip(printable(row.name), label).plain, "" if row.clear else "dim"),
+            (f"{percent(row.value):>10}", "bold" if row.clear else "dim"),
             f"{percent(row.error):>9}",
             f"{limits:>20}  ",
             (bar(row.value / largest if largest > 0 else 0.0, cells), "cyan"),
@@ -100,7 +102,9 @@ def _cells(table: AnyMarginal, confidence: float, width: int) -> Iterable[Text]:
 
 def _overview(result: AnyEstimates, width: int) -> Iterable[Text]:
     shown = result.tables[:MAX_TABLES]
-    yield from section("Tables", "shares in %; the largest cell of each")
+    yield from section(
+        "Tables", "shares in %; the largest cell of each, which is too large on average"
+    )
     room = width - 8 - 9 - 10 - 8 - 2
     label = min(max(8, *(cell_len(printable(title(table))) for table in shown)), room // 2)
     cell = room - label
@@ -119,7 +123,7 @@ def _overview(result: AnyEstimates, width: int) -> Iterable[Text]:
             f"{table.values.size:>8,}",
             f"{percent(float(np.median(errors))):>9}  ",
             clip(printable(top.name), cell),
-            (f"{percent(top.value):>10}", "bold"),
+            (f"{percent(top.value):>10}", "bold" if top.clear else "dim"),
             f"{percent(top.error):>8}",
         )
     if len(result.tables) > len(shown):

@@ -16,7 +16,7 @@ from seepage.plan.audit import AuditResult, PairLeakage
 from seepage.report import wording
 from seepage.report.templating import DIGITS, number, render
 from seepage.results import Finding
-from seepage.tradeoff import TradeOff
+from seepage.tradeoff import PiecewiseLinear
 
 MAX_ROWS = 2000
 """So many pairs are listed; the heatmap always has all of them."""
@@ -129,7 +129,7 @@ def _finding(finding: Finding) -> list[Any]:
     return [number(finding.value), str(finding.standing)]
 
 
-def _curve(curve: TradeOff) -> list[list[float]]:
+def _curve(curve: PiecewiseLinear) -> list[list[float]]:
     """Vertices as α and power − α: their difference in the page would lose small gaps."""
     kept = curve.gap > 0
     return [

@@ -15,6 +15,8 @@ from seepage.report.relationships_words import ranked, signed
 if TYPE_CHECKING:
     import altair as alt
 
+    from seepage.collect.relationships import Estimate
+
 KINDS = ("heatmap", "bars")
 MAX_BARS = 60
 """Most relationships drawn as bars."""
@@ -181,8 +183,10 @@ def estimates_chart(result: RelationshipEstimates, kind: str = "intervals") -> a
     rows = result.estimates[:MAX_BARS]
     columns = result.columns()
     titles = [
-        f"{name} ({what})"
-        for name, what in zip(columns["relationship"], columns["kind"], strict=True)
+        f"{name} ({what})" + (f": {between}" if between else "")
+        for name, what, between in zip(
+            columns["relationship"], columns["kind"], columns["categories"], strict=True
+        )
     ]
     shown = wording.drawable_names(titles)
     points, spans = [], []
@@ -208,17 +212,24 @@ def estimates_chart(result: RelationshipEstimates, kind: str = "intervals") -> a
         .title(None)
         .axis(labelLimit=LABEL_LIMIT)
     )
+    low, high, marks_at = _axis(rows)
+    scale = alt.Scale(domain=[low, high], nice=False, clamp=True)  # the rest ends at the edge
+    edges = (
+        alt.Chart(alt.InlineData(values=[{"at": value} for value in marks_at]))
+        .mark_rule(color=palette.MUTED, strokeDash=[3, 3])
+        .encode(x=alt.X("at:Q").scale(scale))
+    )
     lines = (
         alt.Chart(alt.InlineData(values=spans or [{}]))
         .mark_rule(color=palette.EXACT, strokeWidth=2)
-        .encode(y=y, x=alt.X("low:Q").title("Estimate"), x2="high:Q")
+        .encode(y=y, x=alt.X("low:Q").title("Estimate").scale(scale), x2="high:Q")
     )
     marks = (
         alt.Chart(alt.InlineData(values=points or [{}]))
         .mark_point(filled=True, size=70, opacity=1)
         .encode(
             y=y,
-            x=alt.X("value:Q").title("Estimate"),
+            x=alt.X("value:Q").title("Estimate").scale(scale),
             color=alt.Color("what:N")
             .scale(domain=[CORRECTED, UNCORRECTED], range=[palette.EXACT, palette.GRR])
             .legend(title=None, orient="top"),
@@ -229,12 +240,31 @@ def estimates_chart(result: RelationshipEstimates, kind: str = "intervals") -> a
         )
     )
     level = f"{100 * result.estimates[0].confidence:g} %"
-    chart = alt.layer(lines, marks).properties(
+    beyond = " Dashed: −1, 0 and 1; what lies beyond is cut off." if -1.0 in marks_at else ""
+    chart = alt.layer(edges, lines, marks).properties(
         width=460,
         height=alt.Step(24),
-        title=chart_title("Relationships, corrected for randomisation", f"Lines: {level} limits."),
+        title=chart_title(
+            "Relationships, corrected for randomisation", f"Lines: {level} limits.{beyond}"
+        ),
     )
     return styled(chart)
+
+
+def _axis(rows: Sequence[Estimate]) -> tuple[float, float, list[float]]:
+    """Ends of the axis, and what is marked on it.
+
+    Correlations have −1 … 1 and a margin in which impossible ones show. For other quantities the
+    axis holds all values that can be; limits and impossible values are cut off at its ends.
+    """
+    if all(item.kind == "correlation" for item in rows):
+        return -1.15, 1.15, [-1.0, 0.0, 1.0]
+    values = [item.estimate for item in rows if item.is_possible and item.estimate is not None]
+    values += [item.uncorrected for item in rows if item.uncorrected is not None]
+    values = values or [item.estimate for item in rows if item.estimate is not None] or [1.0]
+    low, high = min(0.0, *values), max(0.0, *values)
+    margin = 0.25 * (high - low) or 1.0
+    return low - margin, high + margin, [0.0]
 
 
 def _series(count: int) -> list[str]:

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from seepage.collect.attenuation import named, percent
-from seepage.plan.relating import RelationshipEstimates, RetentionTable
+from seepage.collect.correcting import CANNOT_TELL
+from seepage.plan.relating import RelationshipEstimates, RetentionTable, categories_of
 from seepage.report import palette, wording
 from seepage.report.relationships_words import ranked, signed
 from seepage.report.templating import render
@@ -59,14 +60,16 @@ def estimates_page(result: RelationshipEstimates, *, date: str | None = None) ->
             "name": name,
             "kind": item.kind,
             "cells": [
-                (signed(item.estimate), item.better == "corrected"),
+                (signed(item.estimate), item.recommended == "corrected"),
                 (signed(item.standard_error), False),
                 (_limits(item), False),
-                (signed(item.uncorrected), item.better == "uncorrected"),
+                (signed(item.uncorrected), item.recommended == "uncorrected"),
                 (_root(item.mse_corrected), False),
                 (_root(item.mse_uncorrected), False),
             ],
             "note": item.note,
+            "categories": categories_of(item),
+            "unsure": item.better == CANNOT_TELL,
         }
         for name, item in zip(columns["relationship"], result.estimates, strict=True)
     ]
@@ -76,6 +79,8 @@ def estimates_page(result: RelationshipEstimates, *, date: str | None = None) ->
         title=f"Relationships estimated{_of(result.source)}",
         result=result,
         heading=result.source or "Relationships",
+        needed=result.needed,
+        clear=len(result.clear),
         rows=rows,
         level=f"{100 * result.estimates[0].confidence:g} %",
     )

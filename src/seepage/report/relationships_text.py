@@ -11,6 +11,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from seepage.collect.attenuation import named, percent
+from seepage.collect.correcting import CANNOT_TELL
+from seepage.plan.relating import title_of
 from seepage.report.layout import MIN_WIDTH, bar, bullet, clip, closing, nats, printable, section
 from seepage.report.relationships_words import ranked, signed
 
@@ -86,16 +88,20 @@ class EstimatesText:
         width = max(MIN_WIDTH, self.width or options.max_width)
         result = self.result
         yield Text(printable(result.verdict), style="bold")
-        yield from section("Relationships", "corrected, with one standard error; * the better one")
+        yield from section(
+            "Relationships", "corrected, with one standard error; * recommended, *? cannot tell"
+        )
         yield from _estimates(result.estimates[: self.top], width)
         hidden = len(result.estimates) - self.top
         if hidden > 0:
             yield Text(f"  … and {hidden} more", style="dim")
+        odds = [item for item in result.estimates[: self.top] if item.categories]
         notes = dict.fromkeys(item.note for item in result.estimates if item.note)
+        notes |= dict.fromkeys(f"{item.kind} of {title_of(item)}." for item in odds)
         if notes:
             yield from section("Notes")
             for note in notes:
-                yield from bullet(note, width, console)
+                yield from bullet(printable(note), width, console)
         steps = [("--csv estimates.csv", "all estimates with limits and mean squared errors")]
         yield from closing(result.assumptions, steps, width, console)
 
@@ -156,27 +162,28 @@ def _budgets(result: RetentionTable, width: int) -> Iterable[Text]:
 
 def _estimates(estimates: Iterable[Estimate], width: int) -> Iterable[Text]:
     listed = list(estimates)
-    numbers = 11 + 10 + 13
-    names = [printable(_name(item)) for item in listed]
+    numbers = 12 + 10 + 14
+    names = [printable(title_of(item, categories=False)) for item in listed]
     room = max(SMALLEST, min(width - numbers - 15, max(map(cell_len, names)) + 1))
     yield Text.assemble(
         clip("", room),
         clip("", 15),
-        f"{'corrected':>11}{'± s.e.':>10}{'uncorrected':>13}",
+        f"{'corrected':>11} {'± s.e.':>10}{'uncorrected':>13}",
         style="dim",
     )
     for name, item in zip(names, listed, strict=True):
         line = clip(name, room)
         line.append_text(clip(item.kind, 15))
-        corrected, plain = item.better == "corrected", item.better == "uncorrected"
-        line.append(f"{signed(item.estimate)}{'*' if corrected else ' '}".rjust(11))
-        line.append(f"{signed(item.standard_error):>10}")
-        line.append(f"{signed(item.uncorrected)}{'*' if plain else ' '}".rjust(13))
+        mark = "*?" if item.better == CANNOT_TELL else "* "
+        for value, what, room_of in (
+            (item.estimate, "corrected", 12),
+            (item.standard_error, "", 10),
+            (item.uncorrected, "uncorrected", 14),
+        ):
+            ending = "" if not what else mark if item.recommended == what else "  "
+            style = "bold" if what and item.recommended == what else ""
+            line.append(f"{signed(value)}{ending}".rjust(room_of), style=style)
         yield line
-
-
-def _name(item: Estimate) -> str:
-    return f"{item.names[0]} on {item.names[1]}" if item.kind == "slope" else named(item.names)
 
 
 def _length(names: tuple[str, ...]) -> int:

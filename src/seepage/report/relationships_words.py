@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from seepage.plan._clear import quantity
+
 if TYPE_CHECKING:
     from seepage.collect.attenuation import Names
     from seepage.plan.relating import RetentionTable
@@ -16,7 +18,7 @@ def ranked(result: RetentionTable) -> list[Names]:
 
 
 def signed(value: float | None) -> str:
-    """A number of either sign in at most 9 cells; a dash for none."""
+    """A number of either sign; a dash for none."""
     if value is None:
         return "–"
-    return f"{value:.4g}".replace("-", "−")
+    return quantity(value)
