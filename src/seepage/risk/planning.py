@@ -221,8 +221,11 @@ def sample_size(
         TwoProportions: 20,
         Independence: 20,
     }
-    start = max(1, high - window.get(type(design), 0))
-    found = next(n for n in range(start, high + 1) if meets(n))
+    found, last = high, 0
+    while found != last:  # until none of the numbers just below reaches the target
+        last = found
+        start = max(1, found - window.get(type(design), 0))
+        found = next(n for n in range(start, found + 1) if meets(n))
     again = power(
         design, shift, found, alpha, alternative=alternative, protection=protection,
         method=method, draws=draws, rng=rng,
