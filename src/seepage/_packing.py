@@ -7,24 +7,35 @@ follow by summing: forty binary columns need ten passes instead of 780.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import accumulate, combinations
+from itertools import accumulate, chain, combinations
+from math import prod
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from seepage._numeric import IntArray
+from seepage._numeric import FloatArray, IntArray
+from seepage.errors import InvalidInputError
 
 Codes = NDArray[np.integer]
+T = TypeVar("T")
 
 BLOCK = 1 << 17
 """Records counted at a time: their packed codes stay in the cache."""
+
+WORTH_THREADS = 1 << 14
+"""Records from which on the passes are shared among the processors."""
 
 NS_PER_ROW = 2.5
 """Measured cost of one record in one pass, in nanoseconds (combining codes, then a histogram)."""
 NS_PER_SUM = 20_000.0
 """Measured cost of summing a table down to one pair, besides its cells."""
+NS_PER_PRODUCT = 0.1
+"""Measured cost of one multiplication in a product of matrices."""
 NS_PER_CELL = 2.0
 """Measured cost of one cell of a table: clearing, adding to the total, summing into pairs."""
 
@@ -83,8 +94,8 @@ def _layout(sizes: Sequence[int], capacity: int, records: int) -> Layout:
             passes.append((own, packs.index(partner)))
     if not passes:
         passes = [(i, -1) for i in range(len(packs))]
-    shape = [_cells(pack, sizes) for pack in packs]
-    cells = sum(shape[a] * (1 if b < 0 else shape[b]) for a, b in passes)
+    shape = [_cells(pack, sizes) for pack in packs] + [1]  # the last for a pack counted alone
+    cells = sum(shape[a] * shape[b] for a, b in passes)
     blocks = max(-(-records // BLOCK), 1)
     packing = 0.7 * records * sum(map(len, packs))
     cost = packing + NS_PER_ROW * records * len(passes) + NS_PER_CELL * cells * (blocks + 1)
@@ -108,7 +119,7 @@ def _pack(columns: Sequence[int], sizes: Sequence[int], capacity: int) -> list[t
 
 
 def _cells(pack: Sequence[int], sizes: Sequence[int]) -> int:
-    return int(np.prod([sizes[i] for i in pack], dtype=np.int64))
+    return prod(sizes[i] for i in pack)
 
 
 class PairCounter:
@@ -126,6 +137,7 @@ class PairCounter:
         self._layout = layout
         self._shape = [_cells(pack, sizes) for pack in layout.packs]
         self._tables = [np.zeros(self._width(a, b), dtype=np.int64) for a, b in layout.passes]
+        self._indicators: dict[tuple[int, ...], FloatArray] = {}
 
     def _width(self, a: int, b: int) -> int:
         return self._shape[a] * (1 if b < 0 else self._shape[b])
@@ -136,29 +148,48 @@ class PairCounter:
         Parameters
         ----------
         columns : sequence of arrays of int, shape (n,)
-            Codes of each column, checked.
+            Codes of each column.
         weights : array of int, shape (n,), optional
+
+        Raises
+        ------
+        InvalidInputError
+            If a code is outside its column's range. Then some records may have been counted.
         """
         n = len(columns[0]) if columns else 0
-        for start in range(0, n, BLOCK):
-            rows = slice(start, start + BLOCK)
-            part = None if weights is None else weights[rows]
-            self._add_block([column[rows] for column in columns], part)
+        workers = min(_processors(), 8) if n >= WORTH_THREADS else 1
+        with ThreadPoolExecutor(workers) as pool:
+            for start in range(0, n, BLOCK):
+                rows = slice(start, start + BLOCK)
+                part = None if weights is None else weights[rows]
+                self._add_block([column[rows] for column in columns], part, pool, workers)
 
-    def _add_block(self, columns: Sequence[Codes], weights: IntArray | None) -> None:
-        codes = [self._packed(pack, columns) for pack in self._layout.packs]
-        cells = np.empty(len(columns[0]), dtype=np.int64)
-        scaled: tuple[int, int, Codes] | None = None
-        for (a, b), table in zip(self._layout.passes, self._tables, strict=True):
-            if b < 0:
-                cells[:] = codes[a]
-            else:
-                kind = _kind(table.size)
-                if scaled is None or scaled[:2] != (a, self._shape[b]):
-                    shifted = np.multiply(codes[a], kind(self._shape[b]), dtype=kind)
-                    scaled = (a, self._shape[b], shifted)
-                cells[:] = np.add(scaled[2], codes[b], dtype=kind, casting="unsafe")
-            table += bincount(cells, weights, table.size)
+    def _add_block(
+        self, columns: Sequence[Codes], weights: IntArray | None, pool: Executor, workers: int
+    ) -> None:
+        def shared(work: Callable[[int], T], tasks: int) -> list[T]:
+            """The work in equal runs of neighbours: NumPy lets go of the interpreter's lock."""
+            if workers == 1:
+                return [work(i) for i in range(tasks)]
+            size = max(-(-tasks // workers), 1)
+            runs = [range(i, min(i + size, tasks)) for i in range(0, tasks, size)]
+            return list(chain.from_iterable(pool.map(lambda run: [work(i) for i in run], runs)))
+
+        narrow = shared(lambda i: _narrow(columns[i], self._sizes[i]), len(columns))
+        packs = self._layout.packs
+        codes = shared(lambda i: self._packed(packs[i], narrow), len(packs))
+        shared(lambda i: self._count(i, codes, weights), len(self._tables))
+
+    def _count(self, i: int, codes: Sequence[Codes], weights: IntArray | None) -> None:
+        (a, b), table = self._layout.passes[i], self._tables[i]
+        cells = np.empty(len(codes[a]), dtype=np.int64)
+        if b < 0:
+            cells[:] = codes[a]
+        else:
+            kind = _kind(table.size)
+            shifted = np.multiply(codes[a], kind(self._shape[b]), dtype=kind)
+            cells[:] = np.add(shifted, codes[b], out=shifted, dtype=kind, casting="unsafe")
+        table += bincount(cells, weights, table.size)
 
     def _packed(self, pack: Sequence[int], columns: Sequence[Codes]) -> Codes:
         first, *others = pack
@@ -166,7 +197,7 @@ class PairCounter:
         code = columns[first].astype(kind)
         for column in others:
             code *= kind(self._sizes[column])  # at most 255 for 256 cells: two columns or more
-            code += columns[column].astype(kind)
+            code += columns[column].astype(kind, copy=False)
         return code
 
     def pairs(self) -> Iterator[tuple[int, int, IntArray]]:
@@ -182,9 +213,9 @@ class PairCounter:
             for pack, axis in ((first, 1), (second, 0)):
                 wanted = [(i, j) for i, j in combinations(pack, 2) if new(i, j)]
                 margin = shaped.sum(axis=axis) if wanted else shaped
-                for i, j in wanted:
-                    done.add((min(i, j), max(i, j)))
-                    yield _ordered(i, j, self._within(pack, margin, i, j))
+                done.update((min(pair), max(pair)) for pair in wanted)
+                for (i, j), found in zip(wanted, self._within(pack, margin, wanted), strict=True):
+                    yield _ordered(i, j, found)
             wanted = [(i, j) for i in first for j in second if new(i, j)]
             done.update((min(pair), max(pair)) for pair in wanted)
             for (i, j), found in zip(
@@ -202,9 +233,8 @@ class PairCounter:
         """The tables of pairs (i, j) with i in the first pack and j in the second."""
         tops, lefts = self._offsets(first), self._offsets(second)
         work = tops[-1] * table.size + tops[-1] * lefts[-1] * table.shape[1]
-        if work < NS_PER_SUM * len(wanted):
-            # Small tables: one product of matrices costs less than a sum for each pair.
-            whole = self._digits(first) @ table @ self._digits(second).T
+        if NS_PER_PRODUCT * work < NS_PER_SUM * len(wanted):
+            whole = self._product(first, table, second)
             for i, j in wanted:
                 x, y = first.index(i), second.index(j)
                 yield whole[tops[x] : tops[x + 1], lefts[y] : lefts[y + 1]]
@@ -215,18 +245,53 @@ class PairCounter:
                 last, half = i, self._reduced(first, i, table)
             yield self._reduced(second, j, half.T).T
 
+    def _within(
+        self, pack: Sequence[int], margin: IntArray, wanted: Sequence[tuple[int, int]]
+    ) -> Iterator[IntArray]:
+        """The tables of pairs of columns of one pack, the first before the second."""
+        tops = self._offsets(pack)
+        if NS_PER_PRODUCT * tops[-1] ** 2 * margin.size < NS_PER_SUM * len(wanted):
+            whole = self._product(pack, margin, pack)
+            for i, j in wanted:
+                x, y = pack.index(i), pack.index(j)
+                yield whole[tops[x] : tops[x + 1], tops[y] : tops[y + 1]]
+            return
+        for i, j in wanted:
+            low, high = pack.index(i), pack.index(j)
+            between = _cells(pack[low + 1 : high], self._sizes)
+            after = _cells(pack[high + 1 :], self._sizes)
+            digits = margin.reshape(-1, self._sizes[i], between, self._sizes[j], after)
+            yield np.asarray(digits.sum(axis=(0, 2, 4)))
+
     def _offsets(self, pack: Sequence[int]) -> list[int]:
         return [0, *accumulate(self._sizes[i] for i in pack)]
 
-    def _digits(self, pack: Sequence[int]) -> IntArray:
+    def _product(self, first: Sequence[int], table: IntArray, second: Sequence[int]) -> IntArray:
+        """All pairs of the columns of two packs at once, shape (Σ k of the first, of the second).
+
+        `table` has the cells of the first as rows and of the second as columns; with one axis, it
+        stands for the diagonal matrix of a pack with itself.
+        """
+        left, right = self._digits(tuple(first)), self._digits(tuple(second))
+        if int(table.sum()) >= 2**53:  # float64 would round
+            left, right = left.astype(np.int64), right.astype(np.int64)
+        else:  # every sum is exact, and the product is fast
+            table = table.astype(np.float64)
+        whole = (left * table if table.ndim == 1 else left @ table) @ right.T
+        return whole.astype(np.int64)
+
+    def _digits(self, pack: tuple[int, ...]) -> FloatArray:
         """Which cells of a pack have a value of one of its columns, shape (Σ k, cells)."""
+        if pack in self._indicators:
+            return self._indicators[pack]
         cells = np.arange(_cells(pack, self._sizes))
         rows, below = [], cells.size
         for column in pack:
             below //= self._sizes[column]
             digit = cells // below % self._sizes[column]
             rows.append(digit == np.arange(self._sizes[column])[:, np.newaxis])
-        return np.concatenate(rows).astype(np.int64)
+        self._indicators[pack] = np.concatenate(rows).astype(np.float64)
+        return self._indicators[pack]
 
     def _reduced(self, pack: Sequence[int], column: int, table: IntArray) -> IntArray:
         """Sum the first axis, whose digits are the columns of `pack`, down to one of them."""
@@ -236,14 +301,6 @@ class PairCounter:
         after = _cells(pack[pack.index(column) + 1 :], self._sizes)
         digits = table.reshape(-1, size, after, table.shape[1])
         return np.asarray(digits.sum(axis=(0, 2)))
-
-    def _within(self, pack: Sequence[int], margin: IntArray, i: int, j: int) -> IntArray:
-        """The table of two columns of one pack, i before j."""
-        low, high = pack.index(i), pack.index(j)
-        between = _cells(pack[low + 1 : high], self._sizes)
-        after = _cells(pack[high + 1 :], self._sizes)
-        digits = margin.reshape(-1, self._sizes[i], between, self._sizes[j], after)
-        return np.asarray(digits.sum(axis=(0, 2, 4)))
 
     def single(self, column: int) -> IntArray:
         """The counts of one column."""
@@ -261,6 +318,27 @@ class PairCounter:
 def _ordered(i: int, j: int, table: IntArray) -> tuple[int, int, IntArray]:
     """The pair with the lower column as rows."""
     return (i, j, np.ascontiguousarray(table)) if i < j else (j, i, np.ascontiguousarray(table.T))
+
+
+def _narrow(column: Codes, size: int) -> Codes:
+    """The codes in the narrowest type, checked."""
+    # Negative codes are large numbers when read without sign.
+    plain = column if column.dtype.kind == "u" else column.view(f"u{column.dtype.itemsize}")
+    if plain.size and plain.max() >= size:
+        msg = f"expected codes from 0 to {size - 1}, got {_outside(column, size)}"
+        raise InvalidInputError(msg)
+    return plain.astype(_kind(size), copy=False)
+
+
+def _outside(column: Codes, size: int) -> int:
+    return int(column[(column < 0) | (column >= size)][0])
+
+
+def _processors() -> int:
+    """Processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _kind(cells: int) -> type[np.unsignedinteger]:
