@@ -256,7 +256,7 @@ def _run(source: PlanSource, **options: Any) -> CollectionPlan:
 
 
 def _warn(made: CollectionPlan) -> None:
-    from seepage.plan.collecting import domain_was_read, not_estimable, totals_from_data
+    from seepage.plan.collecting import domain_was_read, totals_from_data
 
     if domain_was_read(made):
         say(
@@ -268,8 +268,6 @@ def _warn(made: CollectionPlan) -> None:
             "warning: totals or budgets in the plan were computed from a table; they are published "
             "with the plan without protection"
         )
-    if not_estimable(made):
-        say(f"warning: {not_estimable(made)}")
     if made.unprotected:
         say(f"warning: {made.open_sentence}")
 

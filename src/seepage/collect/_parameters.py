@@ -7,8 +7,22 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 from seepage._numeric import check_epsilon, check_size
+from seepage.channel import MAX_CELLS
 from seepage.collect._weights import BEYOND, CONTEXT, exp_bounds
-from seepage.errors import InvalidInputError, did_you_mean
+from seepage.errors import CapacityError, InvalidInputError, did_you_mean
+
+
+def check_capacity(rows: int, columns: int, what: str, most: int = MAX_CELLS) -> None:
+    """Refuse an array that would not fit, before it is made.
+
+    Raises
+    ------
+    CapacityError
+        If it would have more than `most` entries.
+    """
+    if rows * columns > most:
+        msg = f"expected {what} of at most {most:,} entries, got {rows:,} × {columns:,}"
+        raise CapacityError(msg)
 
 
 def check_budget(epsilon: Any, k: int) -> float:

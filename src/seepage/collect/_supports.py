@@ -15,7 +15,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from seepage._numeric import BoolArray, FloatArray, freeze
-from seepage.collect.mechanism import Mechanism, Reports, check_capacity
+from seepage.collect._maps import Even
+from seepage.collect._parameters import check_capacity
+from seepage.collect.mechanism import Mechanism, Reports
 from seepage.collect.response import SMALLEST_CONTRAST, not_identified
 from seepage.errors import InvalidInputError
 
@@ -67,28 +69,25 @@ class SupportMechanism(Mechanism, ABC):
         result[:, -1] = 1.0
         return result
 
+    @property
+    def even(self) -> Even:
+        """The indicator of a category is ``(support − miss)/(hit − miss)``."""
+        if self.k == 1:
+            return Even(0.0, 1.0, 0.0, 1.0, constant=True)
+        if self.contrast < SMALLEST_CONTRAST:
+            raise not_identified(self.kind, self.epsilon)
+        without, with_ = ((s - self.miss) / self.contrast for s in (0.0, 1.0))
+        return Even(self.contrast, self.miss, with_ - without, without, constant=True)
+
     @cached_property
     def unbias(self) -> FloatArray:
         """``(support − miss)/(hit − miss)`` as a linear map, shape (k + 1, k)."""
-        return self._linear(lambda s: (s - self.miss) / self.contrast)
+        return freeze(self.even.map(self.k).dense())
 
     @cached_property
     def unbias_squared(self) -> FloatArray:
         """The square of it, linear as well because support is 0 or 1; shape (k + 1, k)."""
-        return self._linear(lambda s: ((s - self.miss) / self.contrast) ** 2)
-
-    def _linear(self, estimate: Any) -> FloatArray:
-        check_capacity(self.features, self.k, "an unbiasing table")
-        result = np.zeros((self.features, self.k))
-        if self.k == 1:
-            result[-1] = 1.0
-            return freeze(result)
-        if self.contrast < SMALLEST_CONTRAST:
-            raise not_identified(self.kind, self.epsilon)
-        without, with_ = estimate(0.0), estimate(1.0)
-        np.fill_diagonal(result, with_ - without)
-        result[-1] = without
-        return freeze(result)
+        return freeze(self.even.map(self.k).power(2).dense())
 
 
 MAX_BITS = 4_000_000_000

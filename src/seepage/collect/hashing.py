@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seepage._entropy import Words, word_source
-from seepage._numeric import BoolArray, IntArray
+from seepage._numeric import BoolArray, FloatArray, IntArray
 from seepage.collect._parameters import (
     check_variant,
     exp_rounded,
@@ -128,6 +129,15 @@ class LocalHashing(SupportMechanism):
             hashed = _hash(a, b, x, self.buckets)
             result[start : start + block] = hashed == value.astype(np.uint32)
         return result
+
+    def log_likelihood(self, reports: Reports) -> FloatArray:
+        """Randomised response on the hash, seeds being uniform, shape (n, k).
+
+        See `Mechanism.log_likelihood`.
+        """
+        supported = self.supports(self.check_reports(reports))
+        kept = -2 * math.log(PRIME) - math.log1p((self.buckets - 1) * math.exp(-self.epsilon))
+        return np.asarray(np.where(supported, kept, kept - self.epsilon))
 
     def check_reports(self, reports: Any) -> Reports:
         """Return reports as an int array of shape (n, 2)."""

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from seepage._entropy import Rng as Rng  # noqa: PLC0414  (part of the interface)
 from seepage._entropy import word_source
 from seepage._numeric import FloatArray, IntArray, freeze
-from seepage.channel import MAX_CELLS, Channel
+from seepage.channel import Channel
+from seepage.collect._maps import AxisMap, DenseMap, Even
 from seepage.collect._weights import TableWeights, table_weights
-from seepage.errors import CapacityError, InvalidInputError
+from seepage.errors import InvalidInputError
 
 Reports = NDArray[Any]
 """Reports of n records; the first axis is the record."""
@@ -68,19 +69,6 @@ def refuse_mask(codes: Any, name: str = "codes") -> None:
     if isinstance(codes, np.ma.MaskedArray):
         msg = f"expected {name} without a mask, got a masked array"
         raise InvalidInputError(msg)
-
-
-def check_capacity(rows: int, columns: int, what: str, most: int = MAX_CELLS) -> None:
-    """Refuse an array that would not fit, before it is made.
-
-    Raises
-    ------
-    CapacityError
-        If it would have more than `most` entries.
-    """
-    if rows * columns > most:
-        msg = f"expected {what} of at most {most:,} entries, got {rows:,} × {columns:,}"
-        raise CapacityError(msg)
 
 
 class Mechanism(ABC):
@@ -162,6 +150,22 @@ class Mechanism(ABC):
         """
 
     @property
+    def even(self) -> Even | None:
+        """The numbers of a mechanism that treats all categories alike; None for others.
+
+        Raises
+        ------
+        InvalidInputError
+            If the reports do not identify the distribution.
+        """
+        return None
+
+    def unbias_map(self) -> AxisMap:
+        """Return the map `unbias`, without its table where the structure is known."""
+        even = self.even
+        return DenseMap(self.unbias) if even is None else even.map(self.k)
+
+    @property
     @abstractmethod
     def unbias_squared(self) -> FloatArray:
         """Linear map of shape (F, k): ``features @ unbias_squared = (features @ unbias)**2``."""
@@ -169,6 +173,18 @@ class Mechanism(ABC):
     @abstractmethod
     def moments(self) -> FloatArray:
         """``E[features(Y) | x]``, shape (k, F)."""
+
+    @abstractmethod
+    def log_likelihood(self, reports: Reports) -> FloatArray:
+        """``ln p(report | category)`` of each report and category, shape (n, k).
+
+        −∞ where the category cannot make the report.
+
+        Raises
+        ------
+        InvalidInputError
+            If a report is outside the output space.
+        """
 
     @abstractmethod
     def encode(self, reports: Reports) -> Sequence[str]:
@@ -251,6 +267,10 @@ class TableMechanism(Mechanism, ABC):
     def moments(self) -> FloatArray:
         """The table of the channel, shape (k, m)."""
         return self.channel.matrix
+
+    def log_likelihood(self, reports: Reports) -> FloatArray:
+        """Columns of the channel; see `Mechanism.log_likelihood`."""
+        return np.asarray(self.channel.log_matrix.T[self.check_reports(reports)])
 
     def encode(self, reports: Reports) -> Sequence[str]:
         """Not for categories; a report is written as the label of its category."""

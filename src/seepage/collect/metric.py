@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from seepage._numeric import FloatArray, as_float_array, check_size, freeze
 from seepage.channel import Channel
-from seepage.collect._parameters import plain, set_budget, set_size
-from seepage.collect.mechanism import TableMechanism, check_capacity
+from seepage.collect._parameters import check_capacity, plain, set_budget, set_size
+from seepage.collect.mechanism import TableMechanism
 from seepage.errors import InvalidInputError
 
 

@@ -381,7 +381,7 @@ class _Part:
 
     def scores(self, wanted: FloatArray) -> FloatArray:
         """Number of each report whose expectation given x is ``wanted[x]``."""
-        per_feature = self.mechanism.unbias @ wanted
+        per_feature = self.mechanism.unbias_map().combine(wanted)
         if isinstance(self.mechanism, TableMechanism):
             return np.asarray(per_feature[self.values])
         pieces = [

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-
 from seepage._entropy import word_source
 from seepage._numeric import FloatArray, IntArray, check_probability, freeze
 from seepage.channel import Channel, lambda_response, randomized_response
+from seepage.collect._maps import Even
 from seepage.collect._parameters import plain, set_budget, set_size
 from seepage.collect._weights import ResponseWeights
-from seepage.collect.mechanism import Reports, Rng, TableMechanism, check_capacity, check_codes
+from seepage.collect.mechanism import Reports, Rng, TableMechanism, check_codes
 from seepage.collect.retention import epsilon_from_retention, retention_from_epsilon
 from seepage.errors import InvalidInputError
 
@@ -54,16 +53,19 @@ class _Response(TableMechanism, ABC):
     def _retained(self) -> float:
         return float(retention_from_epsilon(self.epsilon, self.k)) if self.k > 1 else 1.0
 
-    @cached_property
-    def unbias(self) -> FloatArray:
-        """``(I − (1 − λ)/k) / λ``, shape (k, k)."""
+    @property
+    def even(self) -> Even:
+        """The table is ``λ·I + (1 − λ)/k``."""
         kept = self._retained()
         if kept < SMALLEST_CONTRAST:
             raise not_identified(self.kind, self.epsilon)
-        check_capacity(self.k, self.k, "an unbiasing table")
-        table = np.full((self.k, self.k), -(1 - kept) / self.k / kept)
-        np.fill_diagonal(table, (1 - (1 - kept) / self.k) / kept)
-        return freeze(table)
+        other = (1 - kept) / self.k
+        return Even(kept, other, 1 / kept, -other / kept, constant=False)
+
+    @cached_property
+    def unbias(self) -> FloatArray:
+        """``(I − (1 − λ)/k) / λ``, shape (k, k)."""
+        return freeze(self.even.map(self.k).dense())
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seepage._numeric import FloatArray, IntArray
-from seepage.collect._supports import SupportMechanism
+from seepage.collect._maps import AxisMap, DenseMap, Even, EvenMap
+from seepage.collect._parameters import check_capacity
 from seepage.collect.collection import CollectionPlan
 from seepage.collect.mechanism import Mechanism, Reports, TableMechanism
 from seepage.errors import InvalidInputError
@@ -54,29 +55,63 @@ class Axis:
         Attributes of the unit that are wanted, in the unit's order.
     size : int
         Number F of features summed.
-    first : array of float, shape (F, K)
+    first : AxisMap of shape (F, K)
         ``features @ first`` is an unbiased estimate of the indicators of the K categories kept.
-    second : array of float, shape (F, K)
+    second : AxisMap of shape (F, K)
         ``features @ second`` is its square.
-    third : array of float, shape (F, K), or None
+    third : AxisMap of shape (F, K), or None
         ``features @ third`` is its third power; None where that is no linear function.
-    conditional : array of float, shape (k, K), or None
-        Expected square given each category of the unit; None where it is not known.
-    moments : array of float, shape (k, F)
-        Expected features given each category of the unit; meaningless where `conditional` is None.
-    member : array of int, shape (k,)
-        Which category kept each category of the unit belongs to.
+    expected : Expected or None
+        Of scores given the category of the unit; None where it is not known.
     """
 
     key: AxisKey
     kept: tuple[str, ...]
     size: int
-    first: FloatArray
-    second: FloatArray
-    third: FloatArray | None
-    conditional: FloatArray | None
-    moments: FloatArray
+    first: AxisMap
+    second: AxisMap
+    third: AxisMap | None
+    expected: Expected | None
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """Expected scores of a map given the category x of a unit, summed up over x.
+
+    Parameters
+    ----------
+    member : array of int, shape (k,)
+        Which of the K categories kept each category of the unit belongs to.
+    moments : array of float, shape (k, F), or Even
+        Expected features given each category.
+    """
+
     member: IntArray
+    moments: FloatArray | Even
+
+    def mean(self, scores: AxisMap) -> FloatArray:
+        """Mean of ``E[score of j | x]`` over all categories x of the unit, shape (K,)."""
+        if isinstance(self.moments, Even):
+            sizes = np.bincount(self.member)
+            hits = self.moments.stay * sizes / len(self.member) + self.moments.spread * sizes
+            return self._even(scores, np.asarray(hits, dtype=np.float64))
+        return np.asarray(scores.contract(self.moments.mean(axis=0)))
+
+    def inside(self, scores: AxisMap) -> FloatArray:
+        """Mean of ``E[score of j | x]`` over the categories x that belong to j, shape (K,)."""
+        sizes = np.bincount(self.member)
+        if isinstance(self.moments, Even):
+            return self._even(scores, np.asarray(self.moments.stay + self.moments.spread * sizes))
+        expected = scores.contract(self.moments.T)
+        own = expected[np.arange(len(expected)), self.member]
+        return np.asarray(np.bincount(self.member, weights=own) / sizes)
+
+    def _even(self, scores: AxisMap, hits: FloatArray) -> FloatArray:
+        """From the expected number of features of j that are 1."""
+        if not isinstance(scores, EvenMap):
+            msg = f"expected an even map of even moments, got {type(scores).__name__}"
+            raise TypeError(msg)
+        return np.asarray(scores.on * hits + scores.off)
 
 
 @dataclass(frozen=True)
@@ -165,7 +200,7 @@ def axis_features(plan: CollectionPlan, key: AxisKey, reports: Reports) -> Float
     features = plan.units[key.unit].mechanism.featurize(reports)
     if not key.squared:
         return features
-    scores = features @ _wanted_map(plan, key.unit, key.squared)
+    scores = _wanted_map(plan, key.unit, key.squared).contract(features.T)
     return np.hstack([features, scores**2])
 
 
@@ -177,15 +212,6 @@ def membership(plan: CollectionPlan, unit: int, kept: tuple[str, ...]) -> IntArr
     chosen = [codes[names.index(name)] for name in kept]
     sizes = [plan.domain[name].size for name in kept]
     return np.asarray(np.ravel_multi_index(chosen, sizes), dtype=np.int64)
-
-
-def gather(matrix: FloatArray, member: IntArray, size: int) -> FloatArray:
-    """Add up the columns that belong to the same category: shape (F, k) to (F, size)."""
-    if matrix.shape[1] == size and np.array_equal(member, np.arange(size)):
-        return matrix
-    result = np.zeros((matrix.shape[0], size))
-    np.add.at(result.T, member, matrix.T)
-    return result
 
 
 def unit_moments(plan: CollectionPlan, unit: int) -> FloatArray:
@@ -202,24 +228,28 @@ def unit_moments(plan: CollectionPlan, unit: int) -> FloatArray:
     return np.asarray(moments / d + (1 - 1 / d) / moments.shape[1])
 
 
-def _unit_map(plan: CollectionPlan, unit: int) -> FloatArray:
+def _identified(plan: CollectionPlan, unit: int) -> tuple[AxisMap, Even | None]:
     """The map from features to unbiased indicators of the unit's categories, shape (F, k)."""
     one = plan.units[unit]
     try:
-        unbias = one.mechanism.unbias
+        even, unbias = one.mechanism.even, one.mechanism.unbias_map()
     except InvalidInputError as error:
         msg = f"expected reports that identify the frequencies of {_listed(one.names)}, got {error}"
         raise InvalidInputError(msg) from error
     if plan.design != "fake":
-        return unbias
+        return unbias, even
+    d = len(plan.units)
+    if even is not None:
+        faked = even.with_fake(d, one.mechanism.k)
+        return faked.map(one.mechanism.k), faked
     # With C @ U = I, (C/d + (1 − 1/d)/m) @ (d·U − (d − 1)/m · 1ᵀU) = I as rows of C sum to 1.
-    d, m = len(plan.units), unbias.shape[0]
-    return np.asarray(d * unbias - (d - 1) / m * unbias.sum(axis=0))
+    table = unbias.dense()
+    return DenseMap(d * table - (d - 1) / len(table) * table.sum(axis=0)), None
 
 
-def _wanted_map(plan: CollectionPlan, unit: int, kept: tuple[str, ...]) -> FloatArray:
+def _wanted_map(plan: CollectionPlan, unit: int, kept: tuple[str, ...]) -> AxisMap:
     size = int(np.prod(plan.domain.project(kept).shape))
-    return gather(_unit_map(plan, unit), membership(plan, unit, kept), size)
+    return _identified(plan, unit)[0].gather(membership(plan, unit, kept), size)
 
 
 def axis(plan: CollectionPlan, unit: int, kept: tuple[str, ...]) -> Axis:
@@ -233,47 +263,38 @@ def axis(plan: CollectionPlan, unit: int, kept: tuple[str, ...]) -> Axis:
     mechanism: Mechanism = plan.units[unit].mechanism
     key = axis_key(plan, unit, kept)
     member = membership(plan, unit, kept)
+    _, even = _identified(plan, unit)
     first = _wanted_map(plan, unit, kept)
-    third: FloatArray | None = None
-    conditional: FloatArray | None = None
-    moments = unit_moments(plan, unit)
-    if isinstance(mechanism, TableMechanism):
-        second, third = first**2, first**3  # exactly one feature is 1
-        conditional = moments @ second
-    elif not key.squared:
-        second = mechanism.unbias_squared
-        conditional = moments @ second
-        if isinstance(mechanism, SupportMechanism):
-            third = _cube(first)
-    else:
-        wanted = first.shape[1]
-        second = np.vstack([np.zeros_like(first), np.eye(wanted)])
-        first = np.vstack([first, np.zeros((wanted, wanted))])
-    return Axis(key, kept, first.shape[0], first, second, third, conditional, moments, member)
+    if key.squared:
+        rows, wanted = first.shape
+        check_capacity(rows + wanted, wanted, "an unbiasing table")
+        both = np.vstack([first.dense(), np.zeros((wanted, wanted))])
+        squares = np.vstack([np.zeros((rows, wanted)), np.eye(wanted)])
+        return Axis(key, kept, len(both), DenseMap(both), DenseMap(squares), None, None)
+    moments = unit_moments(plan, unit) if even is None else even
+    if even is not None or isinstance(mechanism, TableMechanism):  # one feature is 1, or two values
+        return Axis(
+            key, kept, first.shape[0], first, first.power(2), first.power(3),
+            Expected(member, moments),
+        )  # fmt: skip
+    second = DenseMap(mechanism.unbias_squared)
+    return Axis(key, kept, first.shape[0], first, second, None, Expected(member, moments))
 
 
-def _cube(first: FloatArray) -> FloatArray:
-    """Third power of scores that take two values, with the indicators first and a constant last."""
-    without = first[-1]
-    result = np.zeros_like(first)
-    np.fill_diagonal(result, (without + np.diagonal(first)) ** 3 - without**3)
-    result[-1] = without**3
-    return result
-
-
-def contract(table: FloatArray, maps: Sequence[FloatArray]) -> FloatArray:
+def contract(table: FloatArray, maps: Sequence[AxisMap | FloatArray]) -> FloatArray:
     """Apply a linear map along each axis: shape (F_1, …, F_r) to (K_1, …, K_r).
 
     The same as multiplying the flattened table by the Kronecker product of the maps, which is
     never built.
     """
     result = np.asarray(table, dtype=np.float64)
-    for matrix in maps:
-        result = np.tensordot(result, matrix, axes=(0, 0))  # the new axis comes last
+    for one in maps:
+        linear = one if isinstance(one, AxisMap) else DenseMap(one)
+        result = linear.contract(result)  # the new axis comes last
     return result
 
 
-def contract_pairs(table: FloatArray, maps: Sequence[FloatArray]) -> FloatArray:
+def contract_pairs(table: FloatArray, maps: Sequence[AxisMap | FloatArray]) -> FloatArray:
     """``Σ_y table[y] W[y, :] W[y, :]ᵀ`` with W the Kronecker product of `maps`, axis by axis.
 
     Returns
@@ -281,8 +302,9 @@ def contract_pairs(table: FloatArray, maps: Sequence[FloatArray]) -> FloatArray:
     array of float, shape (K, K)
         K the product of the numbers of columns.
     """
-    squares = [np.einsum("ya,yb->yab", one, one).reshape(one.shape[0], -1) for one in maps]
-    sizes = [one.shape[1] for one in maps]
+    tables = [one.dense() if isinstance(one, AxisMap) else one for one in maps]
+    squares = [DenseMap(np.einsum("ya,yb->yab", one, one).reshape(len(one), -1)) for one in tables]
+    sizes = [one.shape[1] for one in tables]
     result = contract(table, squares).reshape([k for size in sizes for k in (size, size)])
     rows = [2 * i for i in range(len(sizes))]
     total = int(np.prod(sizes))

@@ -10,11 +10,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from seepage._entropy import TOTAL, Words, below, coins, word_source
-from seepage._numeric import BoolArray, IntArray
-from seepage.collect._parameters import plain, set_budget, set_size, share_rounded
+from seepage._numeric import BoolArray, FloatArray, IntArray
+from seepage.collect._parameters import (
+    check_capacity,
+    plain,
+    set_budget,
+    set_size,
+    share_rounded,
+)
 from seepage.collect._supports import MAX_BITS, BitMechanism
 from seepage.collect._weights import ceil_share, log_ratio_up
-from seepage.collect.mechanism import Reports, Rng, check_capacity, check_codes
+from seepage.collect.mechanism import Reports, Rng, check_codes
 from seepage.errors import InvalidInputError
 
 _BLOCK_BITS = 1 << 20
@@ -132,6 +138,21 @@ class SubsetSelection(BitMechanism):
         every = np.arange(n)
         out[every, k - 1] = out[every, codes]
         out[every, codes] = inside
+
+    def log_likelihood(self, reports: Reports) -> FloatArray:
+        """Uniform among the sets with, or without, the category, shape (n, k).
+
+        See `Mechanism.log_likelihood`.
+        """
+        bits = self.check_reports(reports)
+        without, inside = self._shrunk
+        k, w = self.k, self.subset_size
+        total = math.log(inside + without)
+        held = math.log(inside) - total - math.log(math.comb(k - 1, w - 1))
+        absent = -math.inf
+        if k > w and math.isfinite(self.epsilon):
+            absent = math.log(k - w) - self.epsilon - total - math.log(math.comb(k - 1, w))
+        return np.asarray(np.where(bits, held, absent))
 
     def _check_bits(self, bits: BoolArray) -> None:
         sizes = np.count_nonzero(bits, axis=1)

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from seepage._entropy import TOTAL, coins, word_source
-from seepage._numeric import IntArray
-from seepage.collect._parameters import check_variant, plain, set_budget, set_size
+from seepage._numeric import FloatArray, IntArray
+from seepage.collect._parameters import check_capacity, check_variant, plain, set_budget, set_size
 from seepage.collect._supports import MAX_BITS, BitMechanism
 from seepage.collect._weights import ceil_share, log_ratio_up
-from seepage.collect.mechanism import Reports, Rng, check_capacity, check_codes
+from seepage.collect.mechanism import Reports, Rng, check_codes
 
 _BLOCK_BITS = 1 << 20
 """Bits drawn at a time."""
@@ -104,6 +104,22 @@ class UnaryEncoding(BitMechanism):
             bits[np.arange(part.size), part] = coins(p, part.size, words)
             result[start : start + block] = bits
         return result
+
+    def log_likelihood(self, reports: Reports) -> FloatArray:
+        """Sums over bits, shape (n, k); see `Mechanism.log_likelihood`."""
+        bits = self.check_reports(reports)
+        shrunk = math.exp(-self._odds)
+        zero = -math.log1p(shrunk)  # ln(1 − q)
+        one = zero - self._odds  # ln q
+        half = -math.log(2)
+        # ln(1 − p), ln p
+        missed, kept = (half, half) if self.variant == "optimized" else (one, zero)
+        others = bits.sum(axis=1)[:, np.newaxis] - bits
+        if math.isinf(one):  # 0 · ln 0 = 0: with ε = ∞ no other bit is ever set
+            ones = np.where(others > 0, -np.inf, 0.0)
+        else:
+            ones = others * one
+        return np.asarray(ones + (self.k - 1 - others) * zero + np.where(bits, kept, missed))
 
     def to_dict(self) -> dict[str, Any]:
         """Parameters as plain values."""

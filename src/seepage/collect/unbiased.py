@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from seepage._numeric import FloatArray, freeze
+from seepage.collect._maps import AxisMap
 from seepage.collect.collection import CollectionPlan
 from seepage.collect.marginals import Marginal
 from seepage.collect.routes import (
@@ -57,31 +59,27 @@ def _part(plan: CollectionPlan, sums: ReportSums, route: Route) -> _Part:
     values = contract(table, [one.first for one in axes])
     square = np.maximum(contract(table, [one.second for one in axes]), values**2)
     thirds = [one.third for one in axes if one.third is not None]
-    conditionals = [one.conditional for one in axes if one.conditional is not None]
-    known = len(conditionals) == len(axes)
+    expected = [one.expected for one in axes if one.expected is not None]
+    known = len(expected) == len(axes)
     curved = known and len(thirds) == len(axes)
     slope = np.zeros(values.shape)
     if curved:
         moments = [contract(table, thirds), square, values]
-        inside = [_inside(axes, thirds), _inside(axes, [one.second for one in axes])]
+        inside = [
+            _outer([e.inside(p) for e, p in zip(expected, powers, strict=True)])
+            for powers in (thirds, [one.second for one in axes])
+        ]
         slope = _slope(n, values, moments, inside)
     reference = np.ones(values.shape)
     if known:
-        mean = np.ones(())
-        for one in conditionals:
-            mean = np.multiply.outer(mean, one.mean(axis=0))
+        mean = _outer([e.mean(one.second) for e, one in zip(expected, axes, strict=True)])
         reference = np.maximum(mean - 1 / values.size**2, 0.0)
     return _Part(route, axes, n, values, square, slope, curved, reference, known)
 
 
-def _inside(axes: list[Axis], powers: list[FloatArray]) -> FloatArray:
-    """Expected power of the score of each cell for a record that is in it."""
-    result = np.ones(())
-    for one, power in zip(axes, powers, strict=True):
-        expected = one.moments @ power
-        own = np.bincount(one.member, weights=expected[np.arange(len(expected)), one.member])
-        result = np.multiply.outer(result, own / np.bincount(one.member))
-    return np.asarray(result)
+def _outer(vectors: list[FloatArray]) -> FloatArray:
+    """Product over the axes."""
+    return reduce(np.multiply.outer, vectors, np.ones(()))
 
 
 def _slope(
@@ -219,9 +217,7 @@ def _check_covariance(
         raise CapacityError(msg)
 
 
-def _from_gram(
-    sums: ReportSums, key: Any, maps: list[FloatArray], names: AttributeSet
-) -> FloatArray:
+def _from_gram(sums: ReportSums, key: Any, maps: list[AxisMap], names: AttributeSet) -> FloatArray:
     if key not in sums.grams:
         msg = (
             f"expected estimates made with covariance=True for the covariance of "

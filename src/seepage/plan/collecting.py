@@ -12,7 +12,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from seepage._numeric import extremes_allowed, freeze
-from seepage.channel import MAX_CELLS
 from seepage.collect._claim_checks import check_target
 from seepage.collect.claims import Claim, Unit
 from seepage.collect.collection import CollectedReports, CollectionPlan
@@ -43,8 +42,6 @@ FROM_DATA = (
 BUDGETS_FROM_DATA = (
     "The calibrated budgets depend on the table and are published with the plan without protection."
 )
-
-NOT_ESTIMABLE = "Tables cannot be estimated by this version from the reports of"
 
 MAX_MERGED = 256
 """Most categories of a unit for which totals by tree are computed: they compare every two."""
@@ -143,10 +140,7 @@ def make_plan(
     plan = replace(
         plan,
         claims=claims,
-        assumptions=(
-            *_assumptions(base, given.calibration, foreign, bool(claims)),
-            *_not_estimable(plan),
-        ),
+        assumptions=_assumptions(base, given.calibration, foreign, bool(claims)),
         source=base.name,
         target=target,
     )
@@ -203,6 +197,26 @@ def randomize(
     3
     """
     chosen = as_plan(plan)
+    coded = records_for(chosen, table, **reading)
+    return chosen.randomize_codes(coded.codes, rng=rng, allow_unprotected=allow_unprotected)
+
+
+def records_for(plan: CollectionPlan, table: Any, **reading: Any) -> CodedTable:
+    """Read records, coded by the domain of a plan; nothing else is taken from the table.
+
+    Parameters
+    ----------
+    plan : CollectionPlan
+    table, **reading
+        See `randomize`.
+
+    Raises
+    ------
+    DomainError
+        If a column of the plan is missing, or a value is not in its domain.
+    SeepageError
+        If the table cannot be used.
+    """
     for name in reading:
         if name not in READING:
             msg = f"expected reading options {', '.join(READING)}, got {name!r}."
@@ -213,15 +227,15 @@ def randomize(
             raise InvalidInputError(msg)
         coded = table
     else:
-        largest = max(10_000, *chosen.domain.shape)
-        coded = load(table, domain=chosen.domain, max_categories=largest, **reading)
-    if coded.domain != chosen.domain:
+        largest = max(10_000, *plan.domain.shape)
+        coded = load(table, domain=plan.domain, max_categories=largest, **reading)
+    if coded.domain != plan.domain:
         msg = "expected records coded by the domain of the plan, got another domain"
         raise DomainError(msg)
     if coded.weights is not None:
         msg = "expected a table without weights: every record is randomised by itself"
         raise InvalidInputError(msg)
-    return chosen.randomize_codes(coded.codes, rng=rng, allow_unprotected=allow_unprotected)
+    return coded
 
 
 def as_plan(plan: object) -> CollectionPlan:
@@ -407,23 +421,6 @@ def _totals(
 
 def _same_domain(plan: CollectionPlan, calibration: Calibration) -> bool:
     return calibration.domain == domain_digest(plan.domain)
-
-
-def _not_estimable(plan: CollectionPlan) -> tuple[str, ...]:
-    """Say beforehand which reports could be collected, but no table estimated from them."""
-    wide = [u for u in plan.units if u.mechanism.k * u.mechanism.features > MAX_CELLS]
-    if not wide:
-        return ()
-    names = ", ".join(repr(" + ".join(unit.names)) for unit in wide[:5])
-    return (
-        f"{NOT_ESTIMABLE} {names}{'' if len(wide) <= 5 else ', …'}: the map from reports to "
-        f"categories would have more than {MAX_CELLS:,} numbers. Use fewer categories.",
-    )
-
-
-def not_estimable(plan: CollectionPlan) -> str:
-    """The sentence of a plan on columns whose tables cannot be estimated, or nothing."""
-    return next((x for x in plan.assumptions if x.startswith(NOT_ESTIMABLE)), "")
 
 
 def _rounded(
