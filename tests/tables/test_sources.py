@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seepage.domain import Domain
 from seepage.errors import InvalidInputError, TableError
 from seepage.tables import load
 
@@ -123,6 +124,18 @@ def csv(tmp_path, text, name="t.csv", **options):
 def test_broken_text_files(tmp_path, text, message):
     with pytest.raises(TableError, match=message):
         csv(tmp_path, text)
+
+
+def test_blanks_of_declared_categories_count(tmp_path):
+    """Also in a single column; a blank before a quote is padding."""
+    domain = Domain.of({"a": [" x", "x", "y"]})
+    path = tmp_path / "one.csv"
+    path.write_text('a\n x\nx\n  y\n"x "\n')
+    one = load(path, domain=domain)
+    assert one.codes.ravel().tolist() == [0, 1, 2, 1]
+    path.write_text('a\n "x"\n y\n')
+    quoted = load(path, domain=domain)
+    assert quoted.codes.ravel().tolist() == [1, 2]
 
 
 def test_text_options(tmp_path):

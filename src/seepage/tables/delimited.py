@@ -344,13 +344,13 @@ def _split(line: str, form: TextFormat) -> list[str]:
     return next(_reader([line], form), [""]) or [""]
 
 
-def _reader(lines: Iterable[str], form: TextFormat) -> Iterator[list[str]]:
+def _reader(lines: Iterable[str], form: TextFormat, *, padded: bool = True) -> Iterator[list[str]]:
     return csv.reader(
         lines,
         delimiter=form.delimiter,
         quotechar=form.quote,
         quoting=csv.QUOTE_MINIMAL if form.quote else csv.QUOTE_NONE,
-        skipinitialspace=True,
+        skipinitialspace=padded,
     )
 
 
@@ -388,7 +388,11 @@ def body_text(data: bytes, body: Layout) -> bytes:
 
 def is_padded(text: bytes, form: TextFormat) -> bool:
     """Whether a blank comes before a quote, which the fast parser takes for a part of the field."""
-    return form.quote is not None and f"{form.delimiter} {form.quote}".encode() in text
+    if form.quote is None:
+        return False
+    field = f" {form.quote}"
+    starts = (f"{form.delimiter}{field}", f"\n{field}", f"\r{field}")
+    return text.startswith(field.encode()) or any(start.encode() in text for start in starts)
 
 
 def parse(
@@ -412,8 +416,9 @@ def parse(
     text = body_text(data, body)
     quote = form.quote
     try:
-        if slowly or is_padded(text, form) or len(names) == 1:
-            frame = _parse_slowly(text.decode(), names, form)
+        padded = slowly or is_padded(text, form)
+        if padded or len(names) == 1:
+            frame = _parse_slowly(text.decode(), names, form, padded=padded)
         else:
             frame = pl.read_csv(
                 text,
@@ -436,11 +441,13 @@ def parse(
     return frame.fill_null("")
 
 
-def _parse_slowly(text: str, names: Sequence[str], form: TextFormat) -> pl.DataFrame:
+def _parse_slowly(
+    text: str, names: Sequence[str], form: TextFormat, *, padded: bool
+) -> pl.DataFrame:
     """Parse with the standard library: blanks before a quote, and blank lines as values."""
     import polars as pl
 
-    reader = _reader(io.StringIO(text, newline=""), form)
+    reader = _reader(io.StringIO(text, newline=""), form, padded=padded)
     rows = [row or [""] for row in reader]
     schema = {str(i): pl.String for i in range(len(names))}
     if any(len(row) != len(names) for row in rows):
