@@ -14,9 +14,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
-import os
-import platform
 import statistics
 import time
 import warnings
@@ -29,6 +26,7 @@ import seepage as sp
 from seepage.collect.designs import independent
 from seepage.collect.estimates import Estimates
 from seepage.collect.response import RandomizedResponse
+from shared import machine, save, write_between
 
 BEGIN, END = "<!-- collection benchmark: begin -->", "<!-- collection benchmark: end -->"
 K, EPSILON = 100, 2.0
@@ -137,14 +135,6 @@ def report(results: dict[str, object]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_between_markers(path: Path, text: str) -> None:
-    old = path.read_text(encoding="utf-8")
-    if BEGIN not in old or END not in old:
-        raise SystemExit(f"expected the lines {BEGIN} and {END} in {path}")
-    head, tail = old.split(BEGIN)[0], old.split(END)[1]
-    path.write_text(f"{head}{BEGIN}\n{text}{END}{tail}", encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--records", type=int, default=1_000_000)
@@ -154,8 +144,7 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="Markdown file to update between its markers")
     options = parser.parse_args()
     results: dict[str, object] = {
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}, "
-        f"Python {platform.python_version()}, NumPy {np.__version__}",
+        "machine": machine("numpy"),
         "repeats": options.repeats,
         "records": options.records,
         "rates": rates(10 * options.records, options.few, options.repeats),
@@ -163,10 +152,8 @@ def main() -> None:
     }
     text = report(results)
     print(text)
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
-    if options.write:
-        write_between_markers(options.write, text)
+    save(options.json, results)
+    write_between(options.write, BEGIN, END, text)
 
 
 if __name__ == "__main__":

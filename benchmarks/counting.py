@@ -16,9 +16,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
@@ -28,6 +25,7 @@ from pathlib import Path
 import numpy as np
 
 import seepage as sp
+from shared import machine, save, write_between
 
 BEGIN, END = "<!-- counting benchmark: begin -->", "<!-- counting benchmark: end -->"
 SURVEY = (2,) * 10 + (5,) * 12 + (10,) * 10 + (20,) * 5 + (60,)
@@ -218,14 +216,6 @@ def draw(rows: list[dict[str, object]], folder: Path) -> None:
     chart.save(folder / "benchmark-counting.png", scale_factor=2)
 
 
-def write_between_markers(path: Path, text: str) -> None:
-    old = path.read_text(encoding="utf-8")
-    if BEGIN not in old or END not in old:
-        raise SystemExit(f"expected the lines {BEGIN} and {END} in {path}")
-    head, tail = old.split(BEGIN)[0], old.split(END)[1]
-    path.write_text(f"{head}{BEGIN}\n{text}{END}{tail}", encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--records", type=int, default=1_000_000, help="of the survey table")
@@ -238,8 +228,7 @@ def main() -> None:
     options = parser.parse_args()
     methods = [name for name, (package, _) in METHODS.items() if package not in options.skip]
     results: dict[str, object] = {
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}, "
-        f"Python {platform.python_version()}, NumPy {np.__version__}",
+        "machine": machine("numpy"),
         "repeats": options.repeats,
         "tables": [
             compare("survey", SURVEY, options.records, methods, options.repeats),
@@ -249,12 +238,10 @@ def main() -> None:
     }
     text = report(results)
     print(text)
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    save(options.json, results)
     if options.charts and results["growth"]:
         draw(results["growth"], options.charts)
-    if options.write:
-        write_between_markers(options.write, text)
+    write_between(options.write, BEGIN, END, text)
 
 
 if __name__ == "__main__":

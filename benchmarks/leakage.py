@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import resource
 import statistics
 import subprocess
@@ -25,6 +24,7 @@ import numpy as np
 
 import seepage as sp
 from seepage.tradeoff import worst_case
+from shared import machine, save, write_between
 
 EPSILON = 1.0
 BEGIN, END = "<!-- leakage benchmark: begin -->", "<!-- leakage benchmark: end -->"
@@ -237,14 +237,6 @@ def draw(rows: list[dict[str, object]], folder: Path) -> None:
     chart.save(folder / "benchmark-leakage.png", scale_factor=2)
 
 
-def write_between_markers(path: Path, text: str) -> None:
-    old = path.read_text(encoding="utf-8")
-    if BEGIN not in old or END not in old:
-        raise SystemExit(f"expected the lines {BEGIN} and {END} in {path}")
-    head, tail = old.split(BEGIN)[0], old.split(END)[1]
-    path.write_text(f"{head}{BEGIN}\n{text}{END}{tail}", encoding="utf-8")
-
-
 def find_data(given: Path | None) -> Path | None:
     places = [given, os.environ.get("SEEPAGE_DATA")]
     places.append(Path(__file__).parents[2] / "shared" / "data")
@@ -269,8 +261,7 @@ def main() -> None:
         return
     data, clock, repeats = find_data(options.data), options.clock, options.repeats
     results: dict[str, object] = {
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}, "
-        f"Python {platform.python_version()}, NumPy {np.__version__}",
+        "machine": machine("numpy"),
         "clock": clock,
         "repeats": repeats,
         "tables": [compare(k, data, repeats, clock) for k in options.sizes],
@@ -280,12 +271,10 @@ def main() -> None:
     }
     text = report(results)
     print(text)
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    save(options.json, results)
     if options.charts and results["growth"]:
         draw(results["growth"], options.charts)
-    if options.write:
-        write_between_markers(options.write, text)
+    write_between(options.write, BEGIN, END, text)
 
 
 if __name__ == "__main__":

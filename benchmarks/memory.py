@@ -25,6 +25,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from shared import save
+
 SIZES = [2] * 10 + [5] * 12 + [10] * 10 + [20] * 5 + [60]
 AMOUNTS = 6
 PART = 500_000
@@ -125,8 +127,7 @@ def main() -> None:
             )
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     print(f"(generating took up to {own:,.0f} MB)")
-    if given.json is not None:
-        given.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    save(given.json, results)
 
 
 if __name__ == "__main__":

@@ -12,15 +12,11 @@ is timed on a random sample of the pairs and scaled to all of them.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import scipy
 from scipy.optimize import linprog
 from scipy.sparse import bmat, eye
 
@@ -28,6 +24,7 @@ import seepage as sp
 from leakage import CLOCKS, dirichlet, find_data, median_time, sine_table
 from seepage.leakage.robust import _minimise, _Rows
 from seepage.leakage.uncertainty import interval_rows
+from shared import machine, save, write_between
 
 EPSILON, MARGIN = 1.0, 0.1
 BEGIN, END = "<!-- robust benchmark: begin -->", "<!-- robust benchmark: end -->"
@@ -185,14 +182,6 @@ def draw(rows: list[dict], folder: Path) -> None:
     chart.save(folder / "benchmark-robust.png", scale_factor=2)
 
 
-def write_between_markers(path: Path, text: str) -> None:
-    old = path.read_text(encoding="utf-8")
-    if BEGIN not in old or END not in old:
-        raise SystemExit(f"expected the lines {BEGIN} and {END} in {path}")
-    head, tail = old.split(BEGIN)[0], old.split(END)[1]
-    path.write_text(f"{head}{BEGIN}\n{text}{END}{tail}", encoding="utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sizes", type=int, nargs="*", default=[10, 20, 50, 100, 200], metavar="K")
@@ -209,8 +198,7 @@ def main() -> None:
     tables = [sine_table(k, data) for k in options.sizes]
     tables += [(dirichlet(k, k), "random") for k in options.random]
     results = {
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}, "
-        f"Python {platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}",
+        "machine": machine("numpy", "scipy"),
         "clock": options.clock,
         "repeats": options.repeats,
         "sample": options.sample,
@@ -222,12 +210,10 @@ def main() -> None:
     text = report(results)
     print(text)
     print(f"took {time.perf_counter() - began:.0f} s")
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    save(options.json, results)
     if options.charts:
         draw(results["tables"], options.charts)
-    if options.write:
-        write_between_markers(options.write, text)
+    write_between(options.write, BEGIN, END, text)
 
 
 if __name__ == "__main__":
