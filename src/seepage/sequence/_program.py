@@ -22,7 +22,7 @@ FREE = 28
 KNOTS = 14
 """Parameters along one side, shared by the states, when there are more."""
 
-AIM = 1e-9
+AIM = 1e-13
 """How far below ε, relatively, the solution aims."""
 
 ITERATIONS = 80

@@ -288,6 +288,12 @@ def polish(problem: Problem, candidate: Candidate) -> FloatArray | None:
     return shrink(problem, problem.table(tables[0], tables[1]))
 
 
+LOOSEST = 1e-6
+"""Largest share by which `loosen` lowers probabilities of redaction."""
+
+LOOSENINGS = 30
+
+
 def shrink(problem: Problem, table: FloatArray) -> FloatArray | None:
     """Redact a little more until the exact leakage is at most ε; None if that does not help.
 
@@ -314,3 +320,22 @@ def shrink(problem: Problem, table: FloatArray) -> FloatArray | None:
         else:
             loose = middle
     return np.asarray(np.where(table > 0, table + tight * (1 - table), table))
+
+
+def loosen(problem: Problem, table: FloatArray) -> FloatArray:
+    """Redact a little less while the exact leakage stays at most ε.
+
+    For a plan whose search stopped just short of ε. Redaction for sure stays.
+    """
+    best, step = table, LOOSEST
+    low, high = 0.0, LOOSEST
+    for _ in range(LOOSENINGS):
+        moved = np.where(table < 1, table * (1 - step), table)
+        if problem.leakage(moved) <= problem.epsilon:
+            best, low = moved, step
+            if step == LOOSEST:
+                break
+        else:
+            high = step
+        step = (low + high) / 2
+    return np.asarray(best)

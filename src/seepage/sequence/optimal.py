@@ -18,6 +18,7 @@ from seepage.sequence.certified import (
     Problem,
     candidates,
     certified_table,
+    loosen,
     make_problem,
     shrink,
 )
@@ -69,8 +70,9 @@ def optimal_table(
         return best, False
     found.sort(key=lambda t: -t.released)
     final = search.climb(found[0])
-    if final.released > problem.released(best):
-        return final.table, search.coarse
+    table = loosen(problem, final.table)
+    if problem.released(table) > problem.released(best):
+        return table, search.coarse
     return best, search.coarse
 
 
