@@ -1,9 +1,11 @@
 # Every target does its own set-up in $(VENV); only pip needs the network.
 #   make demo       audit the embedded example and write a page
 #   make test       run the tests on all cores  (ARGS="-n 0 tests/example" is passed on to pytest)
+#                   (HEAVY=1 also installs the large packages of engines, several 100 MB)
 #   make lint       style, types and layers
 #   make benchmark  run the benchmarks
-#   make reproduce  figures of the papers, into out/ (SEEPAGE_DATA names the folder of the data)
+#   make reproduce  tables and figures of the papers beside ours, into out/
+#                   (SEEPAGE_DATA names the folder of the data; ARGS=--keep renews the docs)
 #   make clean      remove what the targets above made
 
 VENV ?= .venv
@@ -11,12 +13,12 @@ VENV ?= .venv
 PYTHON ?=
 PIPFLAGS ?= -q
 ARGS ?=
+HEAVY ?=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check $(PIPFLAGS)
 DEMO := seepage-demo.html
-BENCHMARKS := $(wildcard benchmarks/*.py)
-REPRODUCE := $(filter-out reproduce/common.py,$(wildcard reproduce/*.py))
+BENCHMARKS := $(filter-out benchmarks/shared.py,$(wildcard benchmarks/*.py))
 
 .PHONY: help demo test lint benchmark reproduce clean
 .DELETE_ON_ERROR:
@@ -28,8 +30,8 @@ demo: $(VENV)/.package
 	$(BIN)/seepage audit --example --html $(DEMO)
 	@echo "The page is at $(CURDIR)/$(DEMO); open it in a browser."
 
-test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --maxprocesses 8 $(ARGS)
+test: $(VENV)/.test $(if $(HEAVY),$(VENV)/.heavy)
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadgroup $(ARGS)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -42,7 +44,7 @@ benchmark: $(VENV)/.package
 	@set -e; for script in $(BENCHMARKS); do echo "$$script"; $(BIN)/python "$$script" $(ARGS); done
 
 reproduce: $(VENV)/.package
-	@set -e; for script in $(REPRODUCE); do echo "$$script"; $(BIN)/python "$$script" $(ARGS); done
+	$(BIN)/python reproduce/run.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist $(DEMO)
@@ -53,6 +55,11 @@ clean:
 $(VENV)/.test: $(VENV)/.package
 	@echo "installing what the tests need into $(VENV) ..."
 	@$(PIP) --group test
+	@touch $@
+
+$(VENV)/.heavy: $(VENV)/.test
+	@echo "installing the large packages of engines into $(VENV), some minutes ..."
+	@$(PIP) --group heavy
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.test

@@ -90,6 +90,7 @@ def open_batches(source: object, form: TextFormat, choose: Choice) -> Batches:
     """
     import polars as pl
 
+    source = _unwrapped(source)
     if isinstance(source, (str, Path)):
         return _of_path(Path(source), form, choose)
     if isinstance(source, (list, tuple)):
@@ -114,6 +115,7 @@ def is_lazy(source: object) -> bool:
     """Whether a source is a query, or a stream: it is not in the memory as a whole."""
     import polars as pl
 
+    source = _unwrapped(source)
     return (
         isinstance(source, pl.LazyFrame)
         or _is_relation(source)
@@ -125,6 +127,13 @@ def is_lazy(source: object) -> bool:
 def batch_rows(columns: int) -> int:
     """Records of one batch, for a number of columns."""
     return max(1 << 12, min(1 << 18, BATCH_BYTES // (8 * max(columns, 1))))
+
+
+def _unwrapped(source: object) -> object:
+    """The query that a lazy frame of Narwhals stands for, as it could not be read in batches."""
+    kind = type(source)
+    lazy = kind.__module__.partition(".")[0] == "narwhals" and kind.__name__ == "LazyFrame"
+    return source.to_native() if lazy else source  # type: ignore[attr-defined]
 
 
 def _kind(source: object) -> str:

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Mapping
 from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -131,51 +131,70 @@ def read_counts(path: str | Path) -> CountedTable:
     if not isinstance(path, (str, Path)):
         msg = f"expected the path of a {SUFFIX} file, got {short(path)}"
         raise InvalidInputError(msg)
-    path = Path(path)
     try:
-        with zipfile.ZipFile(path) as archive:
-            head = _head(archive, path)
+        with Path(path).open("rb") as stream:
+            return _read(stream, Path(path).name)
+    except SeepageError:
+        raise
+    except (OSError, ValueError) as error:  # a ValueError: no path at all
+        why = getattr(error, "strerror", None) or error
+        msg = f"expected a file that can be read, got {str(path)!r}: {why}"
+        raise TableError(msg) from error
+
+
+def counts_from_bytes(content: bytes, name: str) -> CountedTable:
+    """Read what `counts_to_bytes` returned; `name` is what messages call it.
+
+    Raises
+    ------
+    SeepageError
+        As `read_counts`.
+    """
+    return _read(io.BytesIO(content), name)
+
+
+def _read(stream: IO[bytes], name: str) -> CountedTable:
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            head = _head(archive, name)
             domain = _domain(head)
             check_capacity(domain)
             size = (sum(domain.shape) + cells_needed(domain)) * head["width"]
             body = _content(archive, _BODY, size)
-    except OSError as error:
-        msg = f"expected a file that can be read, got {str(path)!r}: {error.strerror or error}"
-        raise TableError(msg) from error
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise _damaged(path, str(error) or type(error).__name__) from None
+        raise _damaged(name, str(error) or type(error).__name__) from None
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, SeepageError):
             raise
-        raise _damaged(path, f"{error}") from None
+        raise _damaged(name, f"{error}") from None
     if len(body) != size or head.get("checksum") != _checksum(head, body):
-        raise _damaged(path, "its checksum does not fit its content")
-    return _counted(head, domain, np.frombuffer(body, dtype=f"<u{head['width']}"), path)
+        raise _damaged(name, "its checksum does not fit its content")
+    return _counted(head, domain, np.frombuffer(body, dtype=f"<u{head['width']}"), name)
 
 
-def _damaged(path: Path, why: str) -> TableError:
+def _damaged(name: str, why: str) -> TableError:
     return TableError(
-        f"expected {path.name} to hold counts as seepage wrote them, got a damaged or edited file: "
+        f"expected {name} to hold counts as seepage wrote them, got a damaged or edited file: "
         f"{why}. Count that part again."
     )
 
 
-def _head(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
+def _head(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
     head = json.loads(_content(archive, _HEAD, _LONGEST_HEAD))
     if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise _damaged(path, f"it does not say that its format is {FORMAT!r}")
+        raise _damaged(name, f"it does not say that its format is {FORMAT!r}")
     if head.get("version") != VERSION or isinstance(head["version"], bool):
         msg = (
-            f"expected {path.name} to have version {VERSION} of the format {FORMAT}, got version "
+            f"expected {name} to have version {VERSION} of the format {FORMAT}, got version "
             f"{short(head.get('version'))}: read it with the release of seepage that wrote it"
         )
         raise TableError(msg)
     kinds = {"source": str, "records": int, "weighted": bool, "total": int, "notes": list}
     for key, kind in kinds.items():
         if not isinstance(head[key], kind):
-            raise _damaged(path, f"{key} is {short(head[key])}")
+            raise _damaged(name, f"{key} is {short(head[key])}")
     if head["width"] not in _WIDTHS or not all(isinstance(x, str) for x in head["notes"]):
-        raise _damaged(path, f"width is {short(head['width'])}")
+        raise _damaged(name, f"width is {short(head['width'])}")
     return head
 
 
@@ -200,9 +219,7 @@ def _domain(head: Mapping[str, Any]) -> Domain:
     )
 
 
-def _counted(
-    head: Mapping[str, Any], domain: Domain, numbers: IntArray, path: Path
-) -> CountedTable:
+def _counted(head: Mapping[str, Any], domain: Domain, numbers: IntArray, name: str) -> CountedTable:
     shape = domain.shape
     shapes: list[tuple[int, ...]] = [(k,) for k in shape]
     shapes += list(combinations(shape, 2))
@@ -219,7 +236,7 @@ def _counted(
         for (i, j), table in zip(combinations(range(d), 2), pairs, strict=True)
     )
     if not fits or head["records"] < 1 or (not head["weighted"] and head["records"] != total):
-        raise _damaged(path, "its tables do not add up")
+        raise _damaged(name, "its tables do not add up")
     counts = PairCounts(domain, total, tuple(map(freeze, singles)), tuple(map(freeze, pairs)))
     return CountedTable(
         counts, head["source"], tuple(head["notes"]), head["records"], head["weighted"]

@@ -181,9 +181,31 @@ def load(
         encoding=encoding,
         strip=strip,
     )
+    return load_planned(source, plan, form)
+
+
+def load_planned(
+    source: object,
+    plan: Plan,
+    form: TextFormat,
+    check: Callable[[Sequence[str]], None] | None = None,
+) -> CodedTable:
+    """Read a table as `load` does, by options that `reading_plan` checked.
+
+    Parameters
+    ----------
+    source
+        See `load`.
+    plan : Plan
+    form : TextFormat
+    check : callable, optional
+        Called with the names of all columns of each file before one is chosen; it may raise.
+    """
     known: dict[str, None] = {}
 
     def choose(names: Sequence[str]) -> list[str]:
+        if check is not None:
+            check(names)
         known.update(dict.fromkeys(names))
         return plan.choose(names)
 

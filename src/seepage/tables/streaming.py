@@ -458,6 +458,31 @@ class _Weights:
 def _count_once(passes: _Passes, known: Sequence[str]) -> CountedTable:
     """Count what can be read only once: survey and count in the same pass."""
     plan, batches = passes.plan, passes.batches
+    check_one_pass(plan, batches.source)
+    counts, columns, records = _one_pass(passes)
+    if not records:
+        msg = f"expected records in {batches.source}, got none"
+        raise TableError(msg)
+    notes = list(batches.notes)
+    columns_with_gaps(columns, plan, notes)
+    _, more = settle(columns, plan, known, [])
+    return _finished(passes, counts, notes, more, records)
+
+
+def check_one_pass(plan: Plan, source: str) -> None:
+    """Refuse options that need a table to be read more than once.
+
+    Parameters
+    ----------
+    plan : Plan
+    source : str
+        What the table is called.
+
+    Raises
+    ------
+    TableError
+        If there is no declared domain, records are to be dropped, or categories to be pooled.
+    """
     if plan.file is None or plan.missing == "drop" or plan.min_count:
         got = (
             "none"
@@ -467,9 +492,36 @@ def _count_once(passes: _Passes, known: Sequence[str]) -> CountedTable:
             else f"min_count={plan.min_count}"
         )
         msg = (
-            f"expected a declared domain for a {batches.source}, which can be read only once, and "
+            f"expected a declared domain for a {source}, which is read only once, and "
             f"that no record is dropped and no category pooled, got {got}"
         )
+        raise TableError(msg)
+
+
+def count_pass(batches: Batches, plan: Plan) -> tuple[PairCounts, list[Tallied], int]:
+    """Count every pair of columns in one pass, over a declared domain.
+
+    Parameters
+    ----------
+    batches : Batches
+    plan : Plan
+        As `check_one_pass` wants it.
+
+    Returns
+    -------
+    counts : PairCounts
+        Only of the first batches when a value is not in the domain, which `settle` reports.
+    columns : list of Tallied
+    records : int
+        0 when there are none.
+    """
+    return _one_pass(_Passes(batches, plan, None, None))
+
+
+def _one_pass(passes: _Passes) -> tuple[PairCounts, list[Tallied], int]:
+    plan = passes.plan
+    if plan.file is None:  # pragma: no cover - the caller has checked
+        msg = "expected a declared domain, got none"
         raise TableError(msg)
     domain, survey, weights = plan.file.domain, _Survey(passes), _Weights(passes)
     order = list(survey.readings)
@@ -489,11 +541,5 @@ def _count_once(passes: _Passes, known: Sequence[str]) -> CountedTable:
                 yield np.stack([coding.codes(x) for coding, x in pairs], axis=1), weight
 
     counts = PairCounts.from_batches(domain.project(order), coded())
-    if not survey.records:
-        msg = f"expected records in {batches.source}, got none"
-        raise TableError(msg)
-    notes = list(batches.notes)
-    columns = _Columns(passes, survey).columns()
-    columns_with_gaps(columns, plan, notes)
-    _, more = settle(columns, plan, known, [])
-    return _finished(passes, counts, notes, more, survey.records)
+    columns = _Columns(passes, survey).columns() if survey.records else []
+    return counts, columns, survey.records

@@ -1,0 +1,1 @@
+"""Engines that count, randomise and aggregate where the records are."""
