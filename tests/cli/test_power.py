@@ -103,7 +103,7 @@ def test_wishes_that_exclude_each_other(run: Run) -> None:
 def test_effect_that_does_not_exist(run: Run) -> None:
     result = run("power", "proportion", "--n", "2", "--level", "0.0001")
     assert result.exit_code == 1
-    assert result.stderr.startswith("target missed: expected an effect")
+    assert result.stderr.startswith("target missed: expected some effect with power 0.8 at --n 2")
 
 
 @pytest.mark.parametrize(
@@ -116,17 +116,17 @@ def test_effect_that_does_not_exist(run: Run) -> None:
         (["mean", "--effect", "1", "--n", "9", "--laplace", "1"], "range"),
         (["mean", "--effect", "1", "--n", "9", "--laplace", "1", "--gaussian", "1"], "one of"),
         (["mean", "--effect", "1", "--n", "9", "--laplace", "-1"], "--laplace"),
-        (["mean", "--effect", "1", "--n", "9", "--null", ".5"], "'null'"),
+        (["mean", "--effect", "1", "--n", "9", "--null", ".5"], "--null"),
         (["mean", "--effect", "1", "--n", "9", "--z", "--sd", "-1"], "sd"),
         (["proportion", "--effect", ".9", "--n", "9"], "effect"),
-        (["proportion", "--effect", ".1", "--n", "9", "--z"], "'z'"),
-        (["proportion", "--effect", ".1", "--n", "9", "--level", "2"], "alpha"),
-        (["proportion", "--effect", ".1", "--power", "2"], "target"),
+        (["proportion", "--effect", ".1", "--n", "9", "--z"], "--z"),
+        (["proportion", "--effect", ".1", "--n", "9", "--level", "2"], "--level in"),
+        (["proportion", "--effect", ".1", "--power", "2"], "--power in"),
         (["independence", "--effect", ".1", "--n", "9"], "table"),
         (["independence", "--effect", ".1", "--n", "9", "--table", "1 2/3"], "one length"),
         (["independence", "--effect", ".1", "--n", "9", "--table", "a b/c d"], "'a'"),
         (["proportion", "--effect", ".1", "--n", "9", "--posterior", ".5"], "--belief"),
-        (["proportion", "--effect", ".1", "--n", "9", "--target-loss", "2"], "amount"),
+        (["proportion", "--effect", ".1", "--n", "9", "--target-loss", "2"], "--target-loss in"),
         (["proportion", "--effect", ".1", "--n", "9", "--family", "laplace"], "limit"),
     ],
 )

@@ -373,20 +373,23 @@ def test_type_two_error_keeps_its_digits():
 
 
 def test_result_says_what_it_is():
-    design = OneSampleMean(Values(0.2, 0, 1))
-    result = power(design, 0.05, 80, protection=GaussianNoise(2))
+    design = Correlation(Values(0.2, 0, 1), Values(0.2, 0, 1))
+    result = power(design, 0.3, 80, protection=GaussianNoise(2))
     assert result.standing is Standing.ESTIMATE
     assert 0 < result.standard_error < 0.01
     assert result.unprotected > result.power
     assert "±" in result.verdict
     assert "without protection" in result.verdict
-    assert result.to_dict()["method"] == "simulation of the noisy variance"
+    assert result.to_dict()["method"] == "simulation of the mean product"
     assert result.to_frame().height == 1
-    again = power(design, 0.05, 80, protection=GaussianNoise(2))
+    again = power(design, 0.3, 80, protection=GaussianNoise(2))
     assert again.power == result.power
-    other = power(design, 0.05, 80, protection=GaussianNoise(2), rng=5)
+    other = power(design, 0.3, 80, protection=GaussianNoise(2), rng=5)
     assert other.power != result.power
-    assert power(design, 0.05, 80).standing is Standing.EXACT
+    assert power(design, 0.3, 80).standing is Standing.EXACT
+    quadrature = power(OneSampleMean(Values(0.2, 0, 1)), 0.05, 80, protection=GaussianNoise(2))
+    assert quadrature.standing is Standing.EXACT
+    assert quadrature.standard_error == 0
 
 
 def test_noncentral_designs_name_their_standing():
@@ -488,7 +491,7 @@ def test_combinations_that_do_not_go_together():
             power(bare, 0.1, 10, protection=protection)
     with pytest.raises(InvalidInputError, match="expected k"):
         power(OneSampleMean(V), 0.1, 10, protection=RandomizedResponse(1))
-    with pytest.raises(InvalidInputError, match="one epsilon"):
+    with pytest.raises(InvalidInputError, match="one number each"):
         power(OneSampleMean(V), 0.1, 10, protection=RandomizedResponse((1, 2), 5))
     with pytest.raises(InvalidInputError, match="shape of the table"):
         power(Independence(TABLE), 0.1, 10, protection=RandomizedResponse(1, 4))

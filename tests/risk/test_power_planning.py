@@ -181,13 +181,12 @@ def test_directions_and_simulated_answers():
     down = minimum_detectable_effect(OneProportion(0.3), 50, alternative="smaller")
     assert down.value < 0
     assert down.at.power >= 0.8
-    drawn = minimum_detectable_effect(
-        OneSampleMean(V), 60, 0.5, protection=GaussianNoise(2), draws=2000
-    )
+    pair = Correlation(V, V)
+    drawn = minimum_detectable_effect(pair, 60, 0.5, protection=GaussianNoise(2), draws=2000)
     assert drawn.standing is Standing.ESTIMATE
     assert drawn.at.power >= 0.5
     assert drawn.at.power == pytest.approx(0.5, abs=1e-4)
-    drawn = sample_size(OneSampleMean(V), 0.1, 0.5, protection=GaussianNoise(2), draws=2000)
+    drawn = sample_size(pair, 0.3, 0.5, protection=GaussianNoise(2), draws=2000)
     assert drawn.at.power >= 0.5
 
 

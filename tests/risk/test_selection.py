@@ -161,9 +161,9 @@ def test_limits_that_do_not_bind():
 @pytest.mark.parametrize(
     ("wishes", "nearest"),
     [
-        ({"relative_risk": 0.5}, "relative_risk of 1"),
+        ({"relative_risk": 0.5}, "relative risk of 1"),
         ({"power": 0.001, "alpha0": 0.01}, "power of 0.01"),
-        ({"posterior": 0.05, "prior": 0.1}, "posterior of 0.1"),
+        ({"posterior": 0.05, "prior": 0.1}, "belief of 0.1"),
         ({"relative_risk": 5.0, "families": "gaussian"}, "accept confidence near certainty"),
         (
             {"relative_risk": 5.0, "families": "gaussian", "near_certainty": True},
@@ -185,7 +185,7 @@ def test_limits_that_do_not_bind():
             },
             "power of 0.11",
         ),
-        ({"relative_risk": 1.0}, "relative_risk above 1"),
+        ({"relative_risk": 1.0}, "relative risk above 1"),
     ],
 )
 def test_infeasible_wishes_name_the_nearest(wishes, nearest):

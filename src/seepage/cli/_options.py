@@ -10,7 +10,7 @@ ones::
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import wraps
@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 
 from seepage.cli import _output, _parse
+from seepage.cli._run import guard
 from seepage.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Missing(StrEnum):
 
 
 class Command(TyperCommand):
-    """The command, with an optional value for ``--json``."""
+    """The command: ``--json`` may go without a value, and no option with one comes twice."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read ``--json`` without a value as ``--json=-``.
@@ -63,7 +64,32 @@ class Command(TyperCommand):
             following = args[position + 1] if position + 1 < len(args) else ""
             valued = _output.target(following) is None or following.lower().endswith(".json")
             read.append("--json=-" if word == "--json" and not valued else word)
+        if not set(ctx.help_option_names) & set(read):
+            with guard(debug=False):
+                _refuse_repeats(self.make_parser(ctx).parse_args(args=list(read))[2])
         return super().parse_args(ctx, read)
+
+
+def _refuse_repeats(order: Iterable[Any]) -> None:
+    """Refuse a second value of an option that takes one: the last would win in silence.
+
+    Parameters
+    ----------
+    order : iterable of parameters
+        As they occur on the command line. A plain flag says the same twice.
+    """
+    counts: dict[str, int] = {}
+    for option in order:
+        plain = getattr(option, "is_flag", False) and not option.secondary_opts
+        if isinstance(option, TyperOption) and not (option.multiple or option.count or plain):
+            name = "/".join(
+                max(names, key=len) for names in (option.opts, option.secondary_opts) if names
+            )
+            counts[name] = counts.get(name, 0) + 1
+    for name, count in counts.items():
+        if count > 1:
+            msg = f"expected {name} once, got it {count} times"
+            raise InvalidInputError(msg)
 
 
 TablesArgument = Annotated[

@@ -18,6 +18,19 @@ if TYPE_CHECKING:
 
 MECHANISM, ATTACKER, LIMITS = "Mechanism", "Attacker", "Limit"
 
+TYPED = {
+    **{name: f"--{name}" for name in ("mu", "epsilon", "delta", "rate", "times", "k", "prior")},
+    **{name: f"--{name}" for name in ("adjacency", "posterior", "belief")},
+    **{name: f"--{name.replace('_', '-')}" for name in ("relative_risk", "attack_power")},
+    "power": "--attack-power",
+    "alpha0": "--floor",
+    "n": "--records",
+    "near_certainty=True": "--near-certainty",
+    "near_certainty=False": "--no-near-certainty",
+    "blatant=True": "--blatant",
+}
+"""Arguments of mechanisms and attackers, and the options that stand for them."""
+
 
 @dataclass(frozen=True)
 class AttackerOptions:
@@ -74,15 +87,16 @@ def finish(result: Result, outputs: list[_output.Output], run: RunOptions) -> No
     if run.quiet:
         return
     if all(output.path is not None for output in outputs):
-        show(result)
+        show(result, outputs)
     for file in written:
         say(f"wrote {file}")
 
 
-def show(result: Any) -> None:
-    """Print a result of this verb, or of ``power``, as text."""
+def show(result: Any, outputs: list[_output.Output]) -> None:
+    """Print a result of this verb, or of ``power``, as text; what was written is not offered."""
     from rich.console import Console
 
     from seepage.report.risk_text import risk_text
 
-    Console(file=sys.stdout, highlight=False).print(risk_text(result))
+    text = risk_text(result, used=[output.option for output in outputs])
+    Console(file=sys.stdout, highlight=False).print(text)

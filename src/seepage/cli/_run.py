@@ -6,12 +6,13 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 import typer
 
+from seepage.cli._names import in_options
 from seepage.errors import CapacityError, InfeasibleError, SeepageError
 
 if TYPE_CHECKING:
@@ -77,16 +78,23 @@ def stdout_leads_nowhere() -> bool:
 
 
 @contextlib.contextmanager
-def guard(*, debug: bool) -> Iterator[None]:
+def guard(
+    *, debug: bool, options: Mapping[str, str] | None = None, table: bool = True
+) -> Iterator[None]:
     """Turn every way in which a verb can fail into one line and an exit code.
 
     Parameters
     ----------
     debug : bool
         Let exceptions through, with their traceback.
+    options : mapping of str to str, optional
+        What is typed for the arguments that messages name; see `seepage.cli._names`.
+    table : bool
+        Whether the verb reads a table, and so has the options that make it smaller.
     """
     try:
-        yield
+        with in_options(options or {}):
+            yield
         sys.stdout.flush()
     except (typer.Exit, typer.Abort):
         raise
@@ -98,17 +106,17 @@ def guard(*, debug: bool) -> Iterator[None]:
     except Exception as error:
         if debug:
             raise
-        raise typer.Exit(_report(error)) from None
+        raise typer.Exit(_report(error, CAPACITY_HINT if table else "")) from None
 
 
-def _report(error: Exception) -> int:
+def _report(error: Exception, hint: str) -> int:
     if isinstance(error, InfeasibleError):
         say(f"target missed: {error}")
         return TARGET_MISSED
     if isinstance(error, SeepageError):
         say(f"error: {error}")
-        if isinstance(error, CapacityError):
-            say(CAPACITY_HINT)
+        if isinstance(error, CapacityError) and hint:
+            say(hint)
         return BAD_INPUT
     if isinstance(error, OSError):
         reason = error.strerror or str(error) or type(error).__name__
@@ -116,7 +124,8 @@ def _report(error: Exception) -> int:
         return BAD_INPUT
     if isinstance(error, MemoryError):
         say("error: expected the work to fit into memory, but it ran out")
-        say(CAPACITY_HINT)
+        if hint:
+            say(hint)
         return BAD_INPUT
     say(f"internal error: {type(error).__name__}: {error}")
     say("hint: this is a defect of seepage; please report it with the output of --debug")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seepage.cli import _mechanisms, _output, _parse
+from seepage.cli import _mechanisms, _output, _parse, _tests
 from seepage.cli._options import FileOptions, RunOptions, expand
 from seepage.cli._risk_options import ATTACKER, AttackerOptions, show
+from seepage.cli._risk_options import TYPED as ATTACK
 from seepage.cli._run import EXIT_CODES, TARGET_MISSED, Work, guard, say
+from seepage.cli._several import SeveralOptions
 from seepage.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from seepage.plan.power_families import FamilyReport
+    from seepage.plan.powering import PowerReport
     from seepage.risk.protections import Protection
 
 HELP = (
@@ -34,9 +38,25 @@ EPILOG = (
     "[/bold]\n\n"
     "[bold]seepage power mean --z --effect 0.2 --n 100 --sd 0.5 --low 0 --high 1 --target-loss "
     "0.05 --attack-power 0.1 --chart region.png[/bold]\n\n"
+    "[bold]seepage power --test mean:0.2,n=100,sd=0.5,low=0,high=1,z=yes --test "
+    "proportion:0.15,n=120,null=0.3 --target-loss 0.05 --attack-power 0.1[/bold]\n\n"
     f"Exit codes: 0 done, 1 the wishes exclude each other, {EXIT_CODES}."
 )
 TEST, PROTECTION, WISHES = "Test", "Protection", "Wishes"
+TYPED = {
+    **ATTACK,
+    **_tests.typed("--"),
+    "alpha": "--level",
+    "target": "--power",
+    "target_loss": "--target-loss",
+    "families": "--family",
+    "epsilon": "--response",
+    "rng": "--seed",
+}
+"""Arguments of the functions behind this verb, and the options that stand for them."""
+
+
+LIMITS = ("relative_risk", "attack_power", "posterior")
 
 
 class Test(StrEnum):
@@ -294,6 +314,13 @@ class WishOptions:
             for name, text in texts.items()
             if text is not None
         }
+        limits = [f"--{name.replace('_', '-')}" for name in LIMITS if name in found]
+        if len(limits) > 1:
+            msg = (
+                "expected one of --relative-risk, --attack-power and --posterior, "
+                f"got {' and '.join(limits)}"
+            )
+            raise InvalidInputError(msg)
         if ("posterior" in found) != ("belief" in found):
             given, other = ("posterior", "belief") if "posterior" in found else (
                 "belief", "posterior"
@@ -308,7 +335,10 @@ class WishOptions:
 @expand
 def power(
     *,
-    test: Annotated[Test, typer.Argument(metavar="TEST", show_default=False, help="|".join(Test))],
+    test: Annotated[
+        Test | None,
+        typer.Argument(metavar="[TEST]", show_default=False, help="|".join(Test)),
+    ] = None,
     effect: Annotated[
         str | None,
         typer.Option(
@@ -331,11 +361,16 @@ def power(
         ),
     ] = None,
     target: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--power", metavar="P", rich_help_panel=TEST, help="Power that is looked for."
+            "--power",
+            metavar="P",
+            show_default=False,
+            rich_help_panel=TEST,
+            help="Power that is looked for; of several tests, that each must have. "
+            "\\[default: 0.8, of one]",
         ),
-    ] = "0.8",
+    ] = None,
     level: Annotated[
         str,
         typer.Option("--level", metavar="ALPHA", rich_help_panel=TEST, help="Level of the test."),
@@ -344,6 +379,7 @@ def power(
         Side, typer.Option("--side", rich_help_panel=TEST, help="Which effects are looked for.")
     ] = Side.TWO_SIDED,
     data: DesignOptions,
+    several: SeveralOptions,
     protection: ProtectionOptions,
     wishes: WishOptions,
     attacker: AttackerOptions,
@@ -357,13 +393,13 @@ def power(
     run: RunOptions,
 ) -> None:
     """Say what a test keeps under protection, and what that means for the people in the data."""
-    with guard(debug=run.debug):
+    with guard(debug=run.debug, options=TYPED, table=False):
         outputs = _output.requested(files)
         _output.check(outputs, ())
         options: dict[str, Any] = {
             "effect": None if effect is None else _mechanisms.signed(effect, "--effect"),
             "n": None if n is None else _mechanisms.whole(n, "--n"),
-            "target": _parse.number(target, "--power"),
+            "target": _parse.number("0.8" if target is None else target, "--power"),
             "alpha": _parse.number(level, "--level"),
             "alternative": str(side),
             "protection": protection.read(),
@@ -372,19 +408,71 @@ def power(
             **wishes.read(),
             **attacker.read(),
         }
-        planned = _mechanisms.design(str(test), data.given())
-        from seepage.plan.powering import plan_test
-
+        result: PowerReport | FamilyReport
+        make: Callable[[], PowerReport | FamilyReport]
+        if several.given:
+            words = {"TEST": test, "--effect": effect, "--n": n}
+            _alone([name for name, x in words.items() if x], data, side, protection)
+            make = _family(several, options, target)
+        else:
+            make = _single(test, data, several, options)
         with Work(quiet=run.quiet) as work:
             work.stage("Working out the power")
-            result = plan_test(planned, **options)
+            result = make()
             work.stage("Writing")
             written = _output.write(outputs, result)
         if not run.quiet:
             if all(output.path is not None for output in outputs):
-                show(result)
+                show(result, outputs)
             for file in written:
                 say(f"wrote {file}")
         if not result.feasible:
             say(f"target missed: {result.verdict}")
             raise typer.Exit(TARGET_MISSED)
+
+
+def _single(
+    test: Test | None, data: DesignOptions, several: SeveralOptions, options: dict[str, Any]
+) -> Callable[[], PowerReport]:
+    if test is None:
+        msg = f"expected a TEST ({', '.join(Test)}), --test or --tests, got none"
+        raise InvalidInputError(msg)
+    if several != SeveralOptions():
+        msg = "expected --correction and --true-share together with --test or --tests, got TEST"
+        raise InvalidInputError(msg)
+    planned = _tests.design(str(test), data.given(), "--")
+    from seepage.plan.powering import plan_test
+
+    return lambda: plan_test(planned, **options)
+
+
+def _family(
+    several: SeveralOptions, options: dict[str, Any], target: str | None
+) -> Callable[[], FamilyReport]:
+    planned = several.read()
+    for name in ("effect", "n", "target", "alternative", "protection", "k"):
+        del options[name]
+    if target is not None:
+        if "target_loss" in options:
+            msg = "expected one of --power and --target-loss for several tests, got both"
+            raise InvalidInputError(msg)
+        options |= {"rule": "power", "target_loss": _parse.number(target, "--power")}
+    correction: Any = str(several.correction).replace("-", "_")
+    from seepage.plan.power_families import plan_tests
+
+    return lambda: plan_tests(planned, correction=correction, true_share=several.share(), **options)
+
+
+def _alone(used: list[str], data: DesignOptions, side: Side, protection: ProtectionOptions) -> None:
+    """Refuse options of one test beside several."""
+    given = used + [f"--{name}" for name in data.given()]
+    given += ["--side"] if side is not Side.TWO_SIDED else []
+    if given:
+        msg = f"expected the settings of each test in --test or --tests, got {given[0]} beside them"
+        raise InvalidInputError(msg)
+    if protection != ProtectionOptions():
+        msg = (
+            "expected --target-loss, --power or a limit on the attacker for several tests, got a "
+            "protection: its power is seepage.family_power"
+        )
+        raise InvalidInputError(msg)

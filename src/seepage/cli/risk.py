@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from seepage.cli import _mechanisms, _output, _parse
+from seepage.cli import _mechanisms, _output, _parse, _tests
 from seepage.cli import risk_choose as _choose
 from seepage.cli._options import OUTPUT, Command, FileOptions, RunOptions, expand
-from seepage.cli._risk_options import MECHANISM, AttackerOptions, finish
+from seepage.cli._risk_options import MECHANISM, TYPED, AttackerOptions, finish
 from seepage.cli._run import EXIT_CODES, guard
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _compare(
     files: FileOptions,
     run: RunOptions,
 ) -> None:
-    with guard(debug=run.debug):
+    with guard(debug=run.debug, options=TYPED, table=False):
         outputs = _output.requested(files)
         _output.check(outputs, ())
         options = attacker.read()
@@ -307,7 +307,7 @@ def card(
 
     With --chart the whole card becomes a picture.
     """
-    with guard(debug=run.debug):
+    with guard(debug=run.debug, options=TYPED, table=False):
         outputs = [
             _output.Output(o.option, o.path, _picture(o.path.suffix.lower()))
             if o.option == "--chart" and o.path is not None
@@ -320,11 +320,11 @@ def card(
         from seepage.plan.power_rooms import protected_risk
         from seepage.plan.risking import risk_card
 
-        if test is None:
+        if not test:
             result = risk_card(chosen, **options)
         else:
             protection = _mechanisms.protection_of(chosen)
-            kept = _mechanisms.test_of(test, "--test", protection)
+            kept = _tests.power_of(test, "--test", protection)
             found = protected_risk(kept.design, protection, **options)
             result = risk_card(found, tests=[kept])
         finish(result, outputs, run)

@@ -9,7 +9,7 @@ import typer
 
 from seepage.cli import _mechanisms, _output, _parse
 from seepage.cli._options import FileOptions, RunOptions, expand
-from seepage.cli._risk_options import LIMITS, MECHANISM, finish, floor_of
+from seepage.cli._risk_options import LIMITS, MECHANISM, TYPED, finish, floor_of
 from seepage.cli._run import guard
 from seepage.errors import InvalidInputError, did_you_mean
 
@@ -126,7 +126,7 @@ def choose(
     On a terminal it asks for what the options leave open. The largest parameter of each family is
     on the safe side: it meets the limit, and the next larger number does not.
     """
-    with guard(debug=run.debug):
+    with guard(debug=run.debug, options=TYPED, table=False):
         outputs = _output.requested(files)
         _output.check(outputs, ())
         answers: dict[str, Any] = {

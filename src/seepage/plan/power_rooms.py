@@ -9,7 +9,8 @@ from typing import Any, cast, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from seepage.errors import InfeasibleError
+from seepage._numeric import as_float_array, check_probability
+from seepage.errors import InfeasibleError, InvalidInputError
 from seepage.risk._families import response_curve
 from seepage.risk._rounding import given, round_down, round_up, words
 from seepage.risk.designs import Design, releases_several
@@ -25,9 +26,15 @@ from seepage.risk.protections import (
     RandomizedResponse,
 )
 from seepage.risk.selection import Limit, Measure, choose
-from seepage.risk.utility import Rule, UtilityResult, protection_of, utility_first
+from seepage.risk.utility import (
+    Rule,
+    UtilityResult,
+    check_rule,
+    protection_of,
+    utility_first,
+)
 from seepage.tradeoff import TradeOff
-from seepage.tradeoff._common import ONE_VALUE, REPLACE
+from seepage.tradeoff._common import ONE_VALUE, REPLACE, one_number
 
 FAMILIES: tuple[ProtectionFamily, ...] = get_args(ProtectionFamily)
 KINDS: Mapping[str, str] = {
@@ -130,11 +137,15 @@ class Room:
         low, high = self._ends()
         if np.isinf(self.least):
             return f"{name}: the test does not bear any."
+        if self.most is None and not self.least:
+            return f"{name}: the test bears any, down to {self.symbol} = 0."
         if self.most is None:
             return f"{name}: the test needs {self.symbol} of {low} or more."
         if self.utility is None:
             allowed = f"{high} {self.symbol}" if self.most else "nothing to be released"
             return f"{name}: the limit allows {allowed}."
+        if self.feasible and np.isinf(self.most) and not self.least:
+            return f"{name}: any {self.symbol} meets both sides."
         if self.feasible:
             until = "any larger one" if np.isinf(self.most) else high
             return f"{name}: {self.symbol} from {low} {until} meets both sides."
@@ -172,6 +183,79 @@ class Region:
     most: float | None
     ceiling: float | None
     attack: str
+
+
+def check_limits(
+    relative_risk: float | None,
+    attack_power: float | None,
+    posterior: float | None,
+    belief: float | None,
+) -> dict[str, float]:
+    """Return the limit on the attacker by the name it has in `seepage.choose`; one at most.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are several, one is outside its range, or a belief stands alone.
+    """
+    limits = {
+        "relative_risk": relative_risk, "attack_power": attack_power, "posterior": posterior
+    }  # fmt: skip
+    given = {name: value for name, value in limits.items() if value is not None}
+    if len(given) > 1:
+        msg = (
+            "expected one of relative_risk, attack_power and posterior at most, "
+            f"got {' and '.join(given)}"
+        )
+        raise InvalidInputError(msg)
+    if (posterior is None) != (belief is None):
+        name, other = ("posterior", "belief") if belief is None else ("belief", "posterior")
+        msg = f"expected {name} together with {other}, got no {other}"
+        raise InvalidInputError(msg)
+    for name, value in (*given.items(), ("belief", belief)):
+        if name != "relative_risk" and value is not None:
+            one_number(check_probability(value, name), name)
+    return {"power" if name == "attack_power" else name: x for name, x in given.items()}
+
+
+def limit_of(given: Mapping[str, float], alpha0: float, belief: float | None) -> Limit | None:
+    """Return the limit on the attacker, checked; None without one.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is outside its range.
+    InfeasibleError
+        If not even releasing nothing meets it.
+    """
+    if not given:
+        return None
+    ((measure, value),) = given.items()
+    floor = one_number(check_probability(alpha0, "alpha0"), "alpha0")
+    if measure == "power" and floor == 0:
+        msg = f"expected alpha0 above 0 together with attack_power, got {alpha0!r}"
+        raise InvalidInputError(msg)
+    number = one_number(as_float_array(value, measure), measure)
+    limit = Limit(cast("Measure", measure), number, floor, belief)
+    if not number >= limit.least:
+        msg = (
+            f"expected a limit that releasing nothing meets, got {limit.words}: the nearest is "
+            f"{limit.name} of {limit.least:g}"
+        )
+        raise InfeasibleError(msg)
+    return limit
+
+
+def check_loss(target_loss: float | None, rule: Rule) -> None:
+    """Refuse a loss outside the range of its rule.
+
+    Raises
+    ------
+    InvalidInputError
+        If the loss is not in [0, ∞) for a relative one, or not in [0, 1] otherwise.
+    """
+    if target_loss is not None:
+        check_rule(rule, target_loss, "target_loss")
 
 
 def find_room(

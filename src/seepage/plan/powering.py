@@ -17,6 +17,8 @@ from seepage.plan.power_rooms import (
     Region,
     Room,
     Wishes,
+    check_limits,
+    check_loss,
     find_region,
     find_room,
     protected_risk,
@@ -79,7 +81,12 @@ class PowerReport(Result):
         said = " ".join(room.sentence for room in self.rooms)
         if self.feasible:
             return said
-        return f"The wishes exclude each other. {said} {sentences(self.nearest)}".rstrip()
+        start = (
+            "The wishes exclude each other."
+            if self.limit is not None
+            else "Nothing meets the wish."
+        )
+        return f"{start} {said} {sentences(self.nearest)}".rstrip()
 
     @cached_property
     def nearest(self) -> tuple[Nearest, ...]:
@@ -245,14 +252,14 @@ def plan_test(
         if protection is not None:
             bare = find(**(options | {"protection": None}))
         result = need.at
-    limits = {"relative_risk": relative_risk, "power": attack_power, "posterior": posterior}
-    given = {name: value for name, value in limits.items() if value is not None}
     if protection is not None:
         k = protection_k(protection)
+    given = check_limits(relative_risk, attack_power, posterior, belief)
     wishes = Wishes(given, target_loss, rule, belief, alpha0, prior, k, draws, rng)
+    check_loss(target_loss, rule)
     rooms: list[Room] = []
     limit: Limit | None = None
-    names = _families(families)
+    names = check_families(families)
     if given or target_loss is not None:
         if protection is not None:
             msg = (
@@ -272,7 +279,14 @@ def plan_test(
     return PowerReport(result, need, bare, risk, tuple(rooms), limit, wishes)
 
 
-def _families(names: Sequence[ProtectionFamily] | None) -> tuple[ProtectionFamily, ...]:
+def check_families(names: Sequence[ProtectionFamily] | None) -> tuple[ProtectionFamily, ...]:
+    """Return families of protections; both kinds of noise by default.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is no list of known names.
+    """
     if names is None:
         return NOISE
     if isinstance(names, str) or not isinstance(names, Sequence) or not names:

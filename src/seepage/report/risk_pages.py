@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from seepage.plan.power_rooms import KINDS
+from seepage.plan.power_families import FamilyReport
+from seepage.plan.power_rooms import KINDS, Wishes, protected_risk
 from seepage.plan.powering import PowerReport
 from seepage.plan.risking import NOT_PROTECTED, RiskCard, RiskComparison
 from seepage.report import card_svg
 from seepage.report.risk_charts import chosen, comparison_chart, power_chart
 from seepage.report.templating import render
 from seepage.risk._rounding import round_down, round_up, words
-from seepage.risk.power import describe
+from seepage.risk.planning import NeedResult
+from seepage.risk.power import PowerResult, describe
 from seepage.risk.selection import Selection
 
 if TYPE_CHECKING:
@@ -138,6 +140,46 @@ def power_page(report: PowerReport, *, date: str | None = None) -> str:
         chart=drawn(power_chart(report), "Power of the test and of the attack"),
         not_protected=NOT_PROTECTED,
     )
+
+
+def family_page(report: FamilyReport, *, date: str | None = None) -> str:
+    """Return the page of several tests seen from both sides; see `card_page`."""
+    from seepage.report.family_charts import family_chart
+    from seepage.report.family_text import heading, rows_of
+
+    tables = [
+        {
+            "name": KINDS[room.family],
+            "head": heading(room)[1],
+            "rows": rows_of(room, report),
+            "sentence": room.sentence,
+            "risk": room.disclosure,
+        }
+        for room in report.rooms
+    ]
+    return render(
+        "family.html.j2",
+        date=date,
+        title="Several tests",
+        result=report,
+        tables=tables,
+        flagging=card_svg.FLAGGING,
+        chart=drawn(family_chart(report), "Power of the tests and of the attack"),
+        not_protected=NOT_PROTECTED,
+    )
+
+
+def result_page(result: PowerResult | NeedResult, *, date: str | None = None) -> str:
+    """Return the page of one power, effect or number of records, with its risk; see `card_page`."""
+    return power_page(alone(result), date=date)
+
+
+def alone(result: PowerResult | NeedResult) -> PowerReport:
+    """A result as the report that would hold it, with the risk of its protection."""
+    need = result if isinstance(result, NeedResult) else None
+    at = result.at if isinstance(result, NeedResult) else result
+    risk = None if at.protection is None else protected_risk(at.design, at.protection)
+    return PowerReport(at, need, None, risk, (), None, Wishes({}))
 
 
 def _bound(value: float, endless: str, *, up: bool = True) -> str:

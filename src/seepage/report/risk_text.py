@@ -9,10 +9,12 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from seepage.plan.power_families import FamilyReport
 from seepage.plan.power_rooms import KINDS
 from seepage.plan.powering import PowerReport
 from seepage.plan.risking import RiskCard, RiskComparison, Row
 from seepage.report.card_svg import FLAGGING, number
+from seepage.report.family_text import family_parts
 from seepage.report.layout import MIN_WIDTH, bar, bullet, clip, closing, printable, section
 from seepage.report.risk_charts import chosen
 from seepage.risk._rounding import percent
@@ -20,7 +22,7 @@ from seepage.risk.disclosure import Disclosure
 from seepage.risk.selection import Selection
 
 CELL = 11
-AnyRisk = RiskComparison | Selection | RiskCard | PowerReport
+AnyRisk = RiskComparison | Selection | RiskCard | PowerReport | FamilyReport
 
 NEXT_RISK = [
     ("seepage risk card …", "one page for people who do not know the parameters"),
@@ -37,7 +39,7 @@ ALLOWED = ("--attack-power 0.1", "the most that a limit on the attacker allows")
 NEXT_POWER = [("--chart region.png", "both sides as a picture")]
 
 
-def risk_text(result: AnyRisk, width: int | None = None) -> RiskText:
+def risk_text(result: AnyRisk, width: int | None = None, *, used: Iterable[str] = ()) -> RiskText:
     """Return a result as a Rich renderable.
 
     Parameters
@@ -45,8 +47,10 @@ def risk_text(result: AnyRisk, width: int | None = None) -> RiskText:
     result : RiskComparison, Selection, RiskCard or PowerReport
     width : int, optional
         Width in cells; the console's by default.
+    used : iterable of str
+        Options that were given, which are not offered again.
     """
-    return RiskText(result, width)
+    return RiskText(result, width, frozenset(used))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +59,7 @@ class RiskText:
 
     result: AnyRisk
     width: int | None
+    used: frozenset[str] = frozenset()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the parts of the report."""
@@ -73,9 +78,13 @@ class RiskText:
             case RiskCard():
                 yield from _card(result, width, console)
                 steps = NEXT_CARD
+            case FamilyReport():
+                yield from family_parts(result, width, console)
+                steps = NEXT_POWER
             case _:
                 yield from _power(result, width, console)
                 steps = _next_power(result)
+        steps = [step for step in steps if step[0].split()[0] not in self.used]
         yield from closing(result.assumptions, steps, width, console)
         if isinstance(result, RiskCard):
             yield from section("Not protected")
@@ -83,9 +92,10 @@ class RiskText:
                 yield from bullet(sentence, width, console)
 
 
-def _table(
+def table(
     rows: Iterable[tuple[str, list[str]]], head: tuple[str, list[str]], width: int
 ) -> Iterable[Text]:
+    """Yield the lines of a table: a name, and cells to the right."""
     lines = list(rows)
     room = width - CELL * len(head[1])
     label = max(12, min(room, max(cell_len(printable(name)) for name, _ in (head, *lines)) + 1))
@@ -106,7 +116,7 @@ def _comparison(found: tuple[Disclosure, ...], width: int, console: Console) -> 
         for item, card in zip(found, cards, strict=True)
     ]
     rows.insert(0, ("Nothing is released", [*_numbers(cards[0].comparison[0]), "none"]))
-    yield from _table(rows, head, width)
+    yield from table(rows, head, width)
     for sentence in (
         "from …: of 100 people flagged, those for whom the suspicion is true, by the belief before",
         "found: of 100 people for whom it is true, those flagged",
@@ -133,7 +143,7 @@ def _selection(result: Selection, width: int, console: Console) -> Iterable[Text
     for choice in result.choices:
         symbol = "ε" if choice.parameter == "epsilon" else "μ"
         rows.append((choice.label, [symbol, choice.most, choice.failure.replace("astrophic", ".")]))
-    yield from _table(rows, head, width)
+    yield from table(rows, head, width)
     if result.excluded:
         yield from section("Left out")
         for row in result.excluded:
@@ -158,7 +168,7 @@ def _card(card: RiskCard, width: int, console: Console) -> Iterable[Text]:
     yield from section("Compared with what", "of 100")
     priors = card.disclosure.priors.tolist()
     head = ("", [*(f"from {percent(prior)}" for prior in priors), "found"])
-    yield from _table([(row.name, _numbers(row)) for row in card.comparison], head, width)
+    yield from table([(row.name, _numbers(row)) for row in card.comparison], head, width)
     if card.fewer:
         for line in Text(card.fewer, style="dim").wrap(console, width - 2):
             yield Text.assemble("  ", line)
@@ -196,13 +206,14 @@ def _power(report: PowerReport, width: int, console: Console) -> Iterable[Text]:
         yield from bullet(room.sentence, width, console)
         if room.utility is not None:
             yield from bullet(f"The wish: {room.utility.meaning}.", width, console)
-        yield from _risk(room.disclosure, width, console)
+        yield from risk_lines(room.disclosure, width, console)
     if report.risk is not None:
         yield from section("What that means for a person in the data")
-        yield from _risk(report.risk, width, console)
+        yield from risk_lines(report.risk, width, console)
 
 
-def _risk(found: Disclosure, width: int, console: Console) -> Iterable[Text]:
+def risk_lines(found: Disclosure, width: int, console: Console) -> Iterable[Text]:
+    """Yield what an attacker learns, in sentences."""
     yield Text(f"  {printable(found.name)}:", style="dim")
     for statement in found.statements[: found.priors.size + 3]:
         yield from bullet(statement.text, width, console)

@@ -9,6 +9,7 @@ import numpy as np
 
 from seepage.errors import InvalidInputError
 from seepage.results import Standing
+from seepage.risk._noisy_variance import NoisyT, noisy_t
 from seepage.risk._noncentral import correlation_power, t_power
 from seepage.risk._normal_noise import critical, shift_power, tail
 from seepage.risk._outcome import (
@@ -21,7 +22,7 @@ from seepage.risk._outcome import (
     impossible,
     powerless,
 )
-from seepage.risk._simulated import NoisyT, noisy_products, noisy_t
+from seepage.risk._simulated import noisy_products
 from seepage.risk.designs import (
     Correlation,
     OneSampleMean,
@@ -105,8 +106,8 @@ def slope_power(design: Slope, case: Case) -> Outcome:
     if protection is not None:
         if not design.known_sd:
             msg = (
-                "expected known_sd=True for a regression with noise on its coefficient, got False: "
-                "the noisy coefficient does not tell the standard deviation around the regression"
+                "expected known_sd=True for a regression with noise on its coefficient, as that "
+                "does not tell the standard deviation around the regression, got known_sd=False"
             )
             raise InvalidInputError(msg)
         furthest = x.width / 2 + abs(x.off_centre)

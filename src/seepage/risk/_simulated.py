@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,68 +27,6 @@ TOO_FEW = (
 
 Tail = Callable[[FloatArray], FloatArray]
 """Probability that the smooth part exceeds each of the given values."""
-
-
-@dataclass(frozen=True)
-class NoisyT:
-    """A t test of which both the estimate and the variance get noise.
-
-    Parameters
-    ----------
-    effect : float
-        In the direction looked for.
-    sd : float
-        Of one record.
-    spread : float
-        The variance of the estimate is ``sd²·spread``.
-    df : float
-        Degrees of freedom of the estimated variance.
-    sensitivities : pair of float
-        Of the estimate and of the variance.
-    """
-
-    effect: float
-    sd: float
-    spread: float
-    df: float
-    sensitivities: tuple[float, float]
-
-
-def noisy_t(plan: NoisyT, level: Level, protection: Noise) -> Outcome:
-    """A t test on a noisy estimate and a noisy variance, which share the privacy equally.
-
-    The statistic is the estimate over ``√(max(variance, 0)·spread + v)``, v the variance of the
-    noise on the estimate; its critical value is the exact one for the planned deviation.
-    """
-    half = protection.shared(2)
-    s, b = half.scales(plan.sensitivities[0])
-    s_var, b_var = half.scales(plan.sensitivities[1])
-    noise_variance = s * s + 2 * b * b
-    if s + b + s_var + b_var > DROWNED:
-        return powerless(level, "pure noise")
-    rng = np.random.default_rng(level.seed)
-    variance = plan.sd**2 * rng.chisquare(plan.df, level.draws) / plan.df
-    if b_var:
-        variance = variance + b_var * rng.laplace(size=level.draws)
-    elif s_var:
-        variance = variance + s_var * rng.standard_normal(level.draws)
-    width = np.sqrt(np.maximum(variance, 0.0) * plan.spread + noise_variance)
-    normal = math.hypot(plan.sd * math.sqrt(plan.spread), s)
-    return smoothed(
-        lambda x: tail(x, normal, b),
-        (np.zeros(level.draws), np.full(level.draws, plan.effect)),
-        width,
-        level,
-        (
-            "simulation of the noisy variance",
-            (
-                "The data are normal, with equal variances.",
-                "The estimate and the variance are released, each with half of the privacy "
-                "(μ/√2 for Gaussian noise, μ/2 for Laplace noise).",
-                "The critical value is that of the planned standard deviation.",
-            ),
-        ),
-    )
 
 
 def noisy_products(
@@ -153,7 +90,7 @@ def smoothed(
             return power
         return 2 * power if not centre.any() else power + upper(c * width + centre)
 
-    c = _solve(lambda x: float(rejected(x, null).mean()), level)
+    c = solve(lambda x: float(rejected(x, null).mean()), level)
     if math.isinf(c):
         power = 0.0 if c > 0 else 1.0
         return Outcome(power, 1 - power, method, assumptions=assumptions)
@@ -184,7 +121,7 @@ def smoothed(
     return Outcome(power, beta, method, Standing.ESTIMATE, error, assumptions)
 
 
-def _solve(size: Callable[[float], float], level: Level) -> float:
+def solve(size: Callable[[float], float], level: Level) -> float:
     """The c at which the false-alarm rate `size`, falling in c, is the level."""
     from scipy.optimize import brentq
 

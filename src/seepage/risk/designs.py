@@ -107,7 +107,7 @@ class Values:
             msg = f"expected sd in [1e-100, 1e100], got {self.sd!r}"
             raise InvalidInputError(msg)
         if not low < high:
-            msg = f"expected low below high, got {self.low!r} and {self.high!r}"
+            msg = f"expected low to be below high={self.high!r}, got low={self.low!r}"
             raise InvalidInputError(msg)
         if sd > (high - low) / 2 * (1 + 1e-12):
             msg = f"expected sd of at most half the range, {(high - low) / 2:g}, got {sd:g}"

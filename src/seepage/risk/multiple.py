@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -178,27 +178,19 @@ def family_power(
     share of true effects (Genovese and Wasserman, 2002). For few tests the share found differs.
     """
     planned = check_tests(tests)
-    check_correction(correction, get_args(Correction))
     level = check_level(alpha, "two-sided", draws, rng)
-    share = one_number(check_probability(true_share, "true_share"), "true_share")
-    if share == 0:
-        msg = f"expected true_share in (0, 1], got {true_share!r}"
-        raise InvalidInputError(msg)
+    share = check_share(true_share)
 
     def mean_power(u: float) -> float:
         return float(np.mean([at_level(test, u, level, protection)[0] for test in planned]))
 
     notes: tuple[str, ...] = ()
+    each = single_level(correction, level.alpha, share, len(planned), mean_power)
     if correction == "benjamini_hochberg":
-        each = _threshold(mean_power, level.alpha, share)
         notes = (
             "There are very many tests, independent or weakly dependent, the planned effects "
             f"being equally frequent among the share of {share:g} that is true.",
         )
-    else:
-        every = float(np.ceil(min(len(planned) / share, 1e300) * (1 - 1e-15)))
-        total = every if correction != "none" else 1.0
-        each = level.alpha / total
     outcomes = [at_level(test, each, level, protection) for test in planned]
     estimated = notes or any(outcome[1] is not Standing.EXACT for outcome in outcomes)
     said = dict.fromkeys(text for outcome in outcomes for text in outcome[2])
@@ -247,6 +239,51 @@ def check_tests(tests: Any) -> tuple[PlannedTest, ...]:
     return tuple(tests)
 
 
+def check_share(true_share: float) -> float:
+    """Return a share of true effects.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is not in (0, 1].
+    """
+    share = one_number(check_probability(true_share, "true_share"), "true_share")
+    if share == 0:
+        msg = f"expected true_share in (0, 1], got {true_share!r}"
+        raise InvalidInputError(msg)
+    return share
+
+
+def single_level(
+    correction: Correction,
+    alpha: float,
+    share: float,
+    count: int,
+    mean_power: Callable[[float], float],
+) -> float:
+    """Level at which each of several tests is in effect made; see `family_power`.
+
+    Parameters
+    ----------
+    correction : {"none", "bonferroni", "benjamini_hochberg"}
+    alpha, share : float
+    count : int
+        Tests with a true effect.
+    mean_power : callable
+        Of these tests, at a level.
+
+    Raises
+    ------
+    InvalidInputError
+        If the correction is unknown.
+    """
+    check_correction(correction, get_args(Correction))
+    if correction == "benjamini_hochberg":
+        return threshold(mean_power, alpha, share)
+    every = float(np.ceil(min(count / share, 1e300) * (1 - 1e-15)))
+    return alpha / (every if correction == "bonferroni" else 1.0)
+
+
 def check_correction(correction: object, known: tuple[str, ...]) -> None:
     """Refuse an unknown correction.
 
@@ -260,7 +297,7 @@ def check_correction(correction: object, known: tuple[str, ...]) -> None:
         raise InvalidInputError(msg)
 
 
-def _threshold(mean_power: Any, alpha: float, share: float) -> float:
+def threshold(mean_power: Any, alpha: float, share: float) -> float:
     """The largest u in [0, α] with ``u = α·[(1 − s)·u + s·mean power(u)]``."""
     from scipy.optimize import brentq
 

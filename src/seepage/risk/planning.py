@@ -14,8 +14,9 @@ from seepage._numeric import check_probability
 from seepage.errors import InfeasibleError
 from seepage.results import Result, Standing
 from seepage.risk._families import largest
-from seepage.risk._outcome import Alternative, Case, Outcome, PowerMethod
+from seepage.risk._outcome import Alternative, Case, Level, Outcome, PowerMethod
 from seepage.risk.designs import (
+    Correlation,
     Design,
     Independence,
     OneProportion,
@@ -32,6 +33,7 @@ from seepage.risk.power import (
     describe,
     evaluate,
     power,
+    records,
 )
 from seepage.risk.protections import Protection, RandomizedResponse
 from seepage.tradeoff._common import one_number
@@ -78,10 +80,10 @@ class NeedResult(Result):
         if self.quantity == "n":
             return (
                 f"The {test} finds an effect of {self.at.effect:g} with probability "
-                f"{self.target:g} or more from {self.at.n:,} records on{under}."
+                f"{self.target:g} or more from {records(self.at.n)} on{under}."
             )
         return (
-            f"With {self.at.n:,} records the {test} finds effects from {self.value:.4g} on with "
+            f"With {records(self.at.n)} the {test} finds effects from {self.value:.4g} on with "
             f"probability {self.target:g} or more{under}."
         )
 
@@ -144,12 +146,16 @@ def minimum_detectable_effect(
     def at(effect: float) -> Outcome:
         return evaluate(design, Case(sign * min(effect, cap), size, level, protection, method))
 
+    check_certain(design, wanted, level, protection)
     best = at(cap)
-    found = least(lambda x: at(x).power >= wanted, coarse=best.simulated)
+    if wanted == 1 and level.alpha < 1:  # of no smaller one it is certain, though it may round to 1
+        found = cap if reaches(best, wanted) else None
+    else:
+        found = least(lambda x: reaches(at(x), wanted), coarse=best.simulated)
     if found is None:
         msg = (
-            f"expected an effect with power {wanted:g} at n = {size:,}, got at most "
-            f"{best.power:.6g} at the largest effect, {sign * cap:g}"
+            f"expected some effect with power {wanted:g} at n = {size:,}, got at most "
+            f"{best.power:.6g} at the largest effect, {sign * cap:g}{_why(level, protection, best)}"
         )
         raise InfeasibleError(msg, describe(design), best.power)
     value = sign * found if found else 0.0
@@ -201,17 +207,18 @@ def sample_size(
 
     @functools.cache
     def meets(n: int) -> bool:
-        return evaluate(design, Case(shift, n, level, protection, method)).power >= wanted
+        return reaches(evaluate(design, Case(shift, n, level, protection, method)), wanted)
 
+    check_certain(design, wanted, level, protection, shift)
     low, high = 0, 1
     while not meets(high):
         if high == MAX_RECORDS:
-            best = evaluate(design, Case(shift, high, level, protection, method)).power
+            best = evaluate(design, Case(shift, high, level, protection, method))
             msg = (
-                f"expected a number of records with power {wanted:g}, got {best:.6g} with "
-                f"{high:,} records"
+                f"expected a number of records with power {wanted:g}, got {best.power:.6g} with "
+                f"{high:,} records{_why(level, protection, best)}"
             )
-            raise InfeasibleError(msg, describe(design), best)
+            raise InfeasibleError(msg, describe(design), best.power)
         low, high = high, min(2 * high, MAX_RECORDS)
     while high - low > 1:
         middle = (low + high) // 2
@@ -233,6 +240,53 @@ def sample_size(
     return NeedResult("n", found, wanted, again)
 
 
+def reaches(outcome: Outcome, target: float) -> bool:
+    """Whether a power is at least the target; one of 1 misses nothing, whatever rounding says."""
+    return outcome.power >= target and (target < 1 or outcome.missed == 0)
+
+
+def check_certain(
+    design: Design,
+    target: float,
+    level: Level,
+    protection: Protection | None,
+    effect: float | None = None,
+) -> None:
+    """Refuse a power of 1 where no test is certain, whatever rounding says.
+
+    Only proportions of 0 and 1 and correlations of ±1, without noise, leave nothing to chance.
+
+    Raises
+    ------
+    InfeasibleError
+        If the target is 1 and some of it is always missed.
+    """
+    if target < 1 or level.alpha == 1:
+        return
+    certain = isinstance(design, (OneProportion, Correlation)) or (
+        isinstance(design, TwoProportions) and design.first in {0.0, 1.0}
+    )
+    largest_one = effect is None or effect in effect_bounds(design)
+    if certain and largest_one and (protection is None or protection.absent):
+        return
+    msg = (
+        f"expected a power below 1, as no {describe(design)} is certain to find an effect, "
+        f"got {target:g}"
+    )
+    raise InfeasibleError(msg, describe(design), 1.0, ("a power of 0.99",))
+
+
+def _why(level: Level, protection: Protection | None, best: Outcome) -> str:
+    """Why not even the most there can be is enough, where it has a reason of its own."""
+    if level.alpha == 0:
+        return ", as a test at level 0 never rejects"
+    if best.method == "no test":
+        return ", as there are too few records for the test"
+    if protection is not None and protection.hides:
+        return ", as what is released is pure noise"
+    return ""
+
+
 def least(meets: Callable[[float], bool], *, coarse: bool = False) -> float | None:
     """Smallest number in [0, ∞] that meets a condition, to the last unit; None when ∞ does not.
 
@@ -252,7 +306,9 @@ def least(meets: Callable[[float], bool], *, coarse: bool = False) -> float | No
         if not coarse or math.isinf(value):
             return value
         mantissa, exponent = math.frexp(value)
-        return math.ldexp(math.ceil(math.ldexp(mantissa, 24)), exponent - 24)
+        whole = math.ceil(math.ldexp(mantissa, 24))
+        # The last of them would be rounded up beyond every number.
+        return math.ldexp(min(whole, 2**24 - (exponent == 1024)), exponent - 24)
 
     last = largest(lambda value: not tried(look(value)))
     if last is None:

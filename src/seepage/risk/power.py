@@ -126,7 +126,7 @@ class PowerResult(Result):
     def verdict(self) -> str:
         """The answer in one sentence."""
         kind = _WORDS[type(self.design)]
-        size = f"{self.n:,} record" + ("s" if self.n != 1 else "")
+        size = records(self.n)
         if isinstance(self.design, (TwoSampleMeans, TwoProportions)):
             size += " in the first group"
         spread = f" (± {2 * self.standard_error:.2g})" if self.standard_error else ""
@@ -167,6 +167,11 @@ class PowerResult(Result):
             "approximation_error": self.approximation_error,
             "assumptions": list(self.assumptions),
         }
+
+
+def records(n: int) -> str:
+    """A number of records in words."""
+    return f"{n:,} record" + ("s" if n != 1 else "")
 
 
 def describe(design: Design) -> str:

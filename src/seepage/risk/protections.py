@@ -13,6 +13,7 @@ from typing import Any, Literal
 from seepage._numeric import check_epsilon
 from seepage.channel import randomized_response
 from seepage.errors import InvalidInputError
+from seepage.risk._rounding import given
 from seepage.tradeoff._common import check_count, one_number
 
 NoiseFamily = Literal["laplace", "gaussian"]
@@ -46,6 +47,16 @@ class LaplaceNoise:
         """Name of the family."""
         return "laplace"
 
+    @property
+    def absent(self) -> bool:
+        """Whether it changes nothing."""
+        return math.isinf(self.mu)
+
+    @property
+    def hides(self) -> bool:
+        """Whether it leaves nothing."""
+        return self.mu == 0
+
     def scales(self, sensitivity: float) -> tuple[float, float]:
         """Standard deviation of a normal part and scale of a Laplace part of the noise."""
         return 0.0, _scale(sensitivity, self.mu)
@@ -55,7 +66,7 @@ class LaplaceNoise:
         return LaplaceNoise(self.mu / releases)
 
     def __str__(self) -> str:
-        return f"Laplace noise with μ = {self.mu:g}"
+        return f"Laplace noise with μ = {given(self.mu)}"
 
 
 @dataclass(frozen=True)
@@ -85,6 +96,16 @@ class GaussianNoise:
         """Name of the family."""
         return "gaussian"
 
+    @property
+    def absent(self) -> bool:
+        """Whether it changes nothing."""
+        return math.isinf(self.mu)
+
+    @property
+    def hides(self) -> bool:
+        """Whether it leaves nothing."""
+        return self.mu == 0
+
     def scales(self, sensitivity: float) -> tuple[float, float]:
         """Standard deviation of a normal part and scale of a Laplace part of the noise."""
         return _scale(sensitivity, self.mu), 0.0
@@ -94,7 +115,7 @@ class GaussianNoise:
         return GaussianNoise(self.mu / math.sqrt(releases))
 
     def __str__(self) -> str:
-        return f"Gaussian noise with μ = {self.mu:g}"
+        return f"Gaussian noise with μ = {given(self.mu)}"
 
 
 @dataclass(frozen=True)
@@ -137,6 +158,16 @@ class RandomizedResponse:
         """Name of the family."""
         return "randomized_response"
 
+    @property
+    def absent(self) -> bool:
+        """Whether it changes nothing."""
+        return min(self.epsilon_of(0), self.epsilon_of(1)) == math.inf
+
+    @property
+    def hides(self) -> bool:
+        """Whether it leaves nothing."""
+        return max(self.epsilon_of(0), self.epsilon_of(1)) == 0
+
     def epsilon_of(self, attribute: int) -> float:
         """ε of the first (0) or second (1) attribute of the test."""
         return self.epsilon[attribute] if isinstance(self.epsilon, tuple) else self.epsilon
@@ -174,13 +205,14 @@ class RandomizedResponse:
         """
         if isinstance(self.epsilon, tuple) or isinstance(self.k, tuple):
             msg = (
-                "expected one epsilon and one k for a test of one attribute, "
+                "expected one number each for a test of one attribute (epsilon, k), "
                 f"got {self.epsilon!r} and {self.k!r}"
             )
             raise InvalidInputError(msg)
 
     def __str__(self) -> str:
-        return f"randomised response with ε = {self.epsilon!r}"
+        pair = dict.fromkeys(given(self.epsilon_of(i)) for i in (0, 1))
+        return f"randomised response with ε = {' and '.join(pair)}"
 
 
 Noise = LaplaceNoise | GaussianNoise

@@ -65,6 +65,15 @@ class Limit:
         return self.alpha0 if self.measure == "power" else 1.0
 
     @property
+    def name(self) -> str:
+        """What is limited, in words."""
+        return {
+            "relative_risk": "a relative risk",
+            "power": "an attack power",
+            "posterior": "a belief",
+        }[self.measure]
+
+    @property
     def words(self) -> str:
         """The wish as part of a sentence."""
         at = f" at false-alarm rates of {self.alpha0:g} or more" if self.alpha0 else ""
@@ -295,7 +304,7 @@ def choose(
         raise InvalidInputError(msg)
     limit = _limit(relative_risk, power, posterior, alpha0, prior)
     if limit.value < limit.least:
-        nearest = (f"{limit.measure} of {limit.least:g}, which is that of releasing nothing",)
+        nearest = (f"{limit.name} of {limit.least:g}, which is that of releasing nothing",)
         msg = (
             f"expected a limit that releasing nothing meets, got {limit.words}: the nearest is "
             f"{nearest[0]}"
@@ -382,7 +391,8 @@ def _candidates(
                 msg = f"expected {missing} for the family {name!r}, got None"
                 raise InvalidInputError(msg)
             label = "uniform sampling" if missing == "n" else "(ε, δ)-differential privacy"
-            excluded.append(Exclusion(name, label, f"{missing} was not given"))
+            what = "the number of records" if missing == "n" else "δ"
+            excluded.append(Exclusion(name, label, f"{what} was not given"))
         else:
             found.append(family(name, n=1 if n is None else n, delta=share or 0.0))
     return found, excluded
@@ -411,11 +421,11 @@ def _best(
             reason = "its relative risk is unbounded at false-alarm rates near 0"
             wish = "look at false-alarm rates of at least some alpha0 > 0"
         elif value is None:
-            reason = f"even its smallest parameter gives a {limit.measure} of {reached:.6g}"
-            wish = f"{limit.measure} of {reached:.6g}"
+            reason = f"even its smallest parameter gives {limit.name} of {reached:.6g}"
+            wish = f"{limit.name} of {reached:.6g}"
         else:
             reason = "only releasing nothing meets the limit"
-            wish = f"{limit.measure} above {limit.value:g}"
+            wish = f"{limit.name} above {limit.value:g}"
         return None, reason, wish
     curve = candidate.build(value)
     note = ""

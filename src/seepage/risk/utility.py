@@ -5,6 +5,7 @@ Source: de Fondeville, "Balancing the privacy-utility trade-off", Section 5.2.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,8 +17,14 @@ from seepage.results import Result, Standing
 from seepage.risk._outcome import Level, Outcome, PowerMethod
 from seepage.risk._rounding import round_up, words
 from seepage.risk.designs import Independence, releases_several
-from seepage.risk.multiple import PlannedTest, check_correction, check_tests
-from seepage.risk.planning import DRAWS, least
+from seepage.risk.multiple import (
+    Correction,
+    PlannedTest,
+    check_share,
+    check_tests,
+    single_level,
+)
+from seepage.risk.planning import DRAWS, check_certain, least, reaches
 from seepage.risk.power import check_level, evaluate
 from seepage.risk.protections import (
     GaussianNoise,
@@ -46,7 +53,8 @@ class KeptTest:
     ----------
     name : str
     parameter : float
-        Smallest parameter that this test asks for by itself.
+        Smallest parameter that this test asks for by itself; with Benjamini–Hochberg, where the
+        level is that of all tests at once, that of all.
     power, unprotected : float
         Power at the parameter chosen for all, and without protection.
     type2, unprotected_type2 : float
@@ -213,7 +221,8 @@ def utility_first(
     rule: Rule = "relative",
     amount: float = 0.01,
     alpha: float = 0.05,
-    correction: Literal["none", "bonferroni"] = "none",
+    correction: Correction = "none",
+    true_share: float = 1.0,
     draws: int = DRAWS,
     rng: int = 0,
 ) -> UtilityResult:
@@ -232,8 +241,11 @@ def utility_first(
         In [0, ∞) for ``relative``, in [0, 1] otherwise.
     alpha : float
         Level, in [0, 1].
-    correction : {"none", "bonferroni"}
-        Whether the level is divided by the number of tests.
+    correction : {"none", "bonferroni", "benjamini_hochberg"}
+        As in `family_power`; the level at which Benjamini–Hochberg rejects falls with the power of
+        the tests, and so with the parameter.
+    true_share : float
+        Share of the tests with a true effect, in (0, 1], as in `family_power`.
     draws, rng
         As in `power`.
 
@@ -253,42 +265,72 @@ def utility_first(
     -----
     A test without protection means here the limit of the same release: μ or ε of ∞. The answer is
     searched among all floating-point numbers, so it is the smallest that meets the rule as
-    computed; among numbers of 24 bits where the power is simulated. An answer of ∞ says that no
-    finite parameter does, as with ``relative`` where β is 0 in double precision.
+    computed; among numbers of 24 bits where the power is simulated, or with Benjamini–Hochberg.
+    An answer of ∞ says that no finite parameter does: where nothing may be lost (an amount of 0),
+    or with ``relative`` where β is 0 in double precision.
 
     The search takes it that more noise means less power. That fails by a little for tests of counts
     (the two-sided test of one proportion with Gaussian noise loses up to 1e-7 of power at some
     larger μ): a much smaller parameter that happens to meet the rule may then be passed over.
     """
     planned = check_tests(tests)
-    _check_rule(rule)
-    bound = _amount(rule, amount)
-    check_correction(correction, ("none", "bonferroni"))
+    bound = check_rule(rule, amount)
     level = check_level(alpha, "two-sided", draws, rng)
-    each = level.alpha / (len(planned) if correction == "bonferroni" else 1)
+    share = check_share(true_share)
 
-    def at(test: PlannedTest, parameter: float, method: PowerMethod | None = None) -> Outcome:
+    @functools.cache
+    def level_at(parameter: float) -> float:
+        def mean_power(u: float) -> float:
+            return math.fsum(at(test, parameter, u=u).power for test in planned) / len(planned)
+
+        return single_level(correction, level.alpha, share, len(planned), mean_power)
+
+    def at(
+        test: PlannedTest,
+        parameter: float,
+        method: PowerMethod | None = None,
+        u: float | None = None,
+    ) -> Outcome:
+        each = level_at(parameter) if u is None else u
         own = Level(each, test.alternative, level.draws, level.seed)
         case = test.case(own, protection_of(family, parameter, test.k))
         method = methods.get(test.name, case.method) if method is None else method
         return evaluate(test.design, replace(case, method=method))
+
+    if rule == "power":
+        for test in planned:
+            check_certain(
+                test.design, bound, level, protection_of(family, 1.0, test.k), test.effect
+            )
 
     def meets(outcome: Outcome, reference: Outcome) -> bool:
         if rule == "relative":
             return outcome.missed <= reference.missed * (1 + bound)
         if rule == "absolute":
             return outcome.missed - reference.missed <= bound
-        return outcome.power >= bound
+        return reaches(outcome, bound)
 
     # Randomised tables that are drawn at all are drawn at every parameter, to be compared.
-    methods: dict[str, PowerMethod] = {
-        test.name: "simulation"
+    methods: dict[str, PowerMethod] = {}
+    methods.update(
+        (test.name, "simulation")
         for test in planned
         if isinstance(test.design, Independence)
         and family == "randomized_response"
-        and at(test, 1.0, "exact").simulated
-    }
+        and at(test, 1.0, "exact", level.alpha).simulated
+    )
     references = [at(test, math.inf) for test in planned]
+
+    def all_meet(parameter: float) -> bool:
+        return all(
+            meets(at(test, parameter), reference)
+            for test, reference in zip(planned, references, strict=True)
+        )
+
+    # The level of Benjamini–Hochberg is that of all tests at once: no test asks by itself.
+    joint: float | None = None
+    if correction == "benjamini_hochberg" and (rule == "power" or bound > 0):
+        joint = least(all_meet, coarse=True)
     own: list[float] = []
     for test, reference in zip(planned, references, strict=True):
         simulated = at(test, 1.0).simulated
@@ -296,7 +338,14 @@ def utility_first(
         def enough(parameter: float, test: PlannedTest = test, limit: Outcome = reference) -> bool:
             return meets(at(test, parameter), limit)
 
-        found = least(enough, coarse=simulated)
+        found: float | None
+        if rule != "power" and bound == 0:  # every noise loses some, though rounding hides it
+            found = 0.0 if enough(0.0) else math.inf
+        elif joint is not None:
+            # One of them fails with the next smaller parameter.
+            found = joint if not enough(joint * (1 - 2.0**-23)) else math.nextafter(joint, 0.0)
+        else:
+            found = least(enough, coarse=simulated)
         if found is None:
             msg = (
                 f"expected a parameter with which {test.name!r} has power {bound:g}, got "
@@ -319,7 +368,7 @@ def utility_first(
         binding=planned[own.index(max(own))].name,
         rule=rule,
         amount=bound,
-        level=each,
+        level=level_at(parameter),
         tests=tuple(
             KeptTest(t.name, p, o.power, r.power, o.missed, r.missed, o.standard_error)
             for t, p, o, r in zip(planned, own, outcomes, references, strict=True)
@@ -341,18 +390,22 @@ def _curve(family: str, parameter: float, adjacency: str = ONE_VALUE) -> TradeOf
     return TradeOff.approximate_dp(parameter, 0.0, adjacency=adjacency)
 
 
-def _check_rule(rule: object) -> None:
+def check_rule(rule: object, amount: float, name: str = "amount") -> float:
+    """Return the amount that goes with a rule.
+
+    Raises
+    ------
+    InvalidInputError
+        If the rule is unknown, or the amount outside its range.
+    """
     known = get_args(Rule)
     if not isinstance(rule, str) or rule not in known:
         msg = f"expected a rule, got {rule!r}.{did_you_mean(rule, known)}"
         raise InvalidInputError(msg)
-
-
-def _amount(rule: str, amount: float) -> float:
     if rule != "relative":
-        return one_number(check_probability(amount, "amount"), "amount")
-    value = one_number(as_float_array(amount, "amount"), "amount")
+        return one_number(check_probability(amount, name), name)
+    value = one_number(as_float_array(amount, name), name)
     if not 0 <= value < math.inf:
-        msg = f"expected amount in [0, inf), got {amount!r}"
+        msg = f"expected {name} in [0, inf), got {amount!r}"
         raise InvalidInputError(msg)
     return value

@@ -18,7 +18,8 @@ from seepage.tradeoff.piecewise import PiecewiseLinear, from_points
 
 STEEPEST = 700.0
 """Lines of a slope beyond e^700 say nothing that α = 0 does not."""
-_SAFE = 4 * np.finfo(np.float64).eps
+_BEFORE_ONE = float(np.nextafter(1.0, 0.0))
+_SAFE = 2 * np.finfo(np.float64).eps
 
 
 def from_support(
@@ -59,11 +60,14 @@ def from_support(
     raised = (gap + (alpha - moved)) * (1 + _SAFE) + (alpha > 0) * SMALLEST
     gap = np.where(gap > 0, raised, 0.0)
     gap = np.clip(gap, 0.0, 1.0 - moved)
-    # The distance of a power from 1 is rounded; the reflection is beyond the axis all the same.
-    mirrored = np.maximum(1.0 - moved - gap, corner * (1 - _SAFE))
+    # The distance of a power from 1 is rounded up: where the slope is below 1, a vertex further
+    # right with the same gap is higher. What would reach 1 keeps a power of 1 one step before it.
+    mirrored = np.nextafter(np.nextafter(1.0 - moved - gap, 2.0), 2.0)
+    last = (mirrored >= 1) & (gap > 0)
+    mirrored = np.maximum(np.where(last, _BEFORE_ONE, np.minimum(mirrored, 1.0)), corner)
     return from_points(
         np.concatenate((moved, mirrored)),
-        np.concatenate((gap, gap)),
+        np.concatenate((gap, np.where(last, 1 - _BEFORE_ONE, gap))),
         adjacency=adjacency,
         standing=Standing.UPPER,
         error=error,
@@ -105,9 +109,9 @@ def _lower_hull(epsilon: list[float], delta: list[float]) -> list[int]:
 
 
 def excess_over(polygon: PiecewiseLinear, inner: FloatArray) -> float:
-    """Largest height of the polygon above a concave curve of power `inner` at its vertices.
+    """Largest height of the polygon, as it is read, above a concave curve, at its vertices.
 
     Between two vertices a line minus a concave function is convex, so that the largest difference
     is at a vertex.
     """
-    return float(max((polygon.vertices[:, 1] - inner).max(), 0.0))
+    return float(max((polygon.power(polygon.alpha) - inner).max(), 0.0))

@@ -15,7 +15,12 @@ from seepage.tradeoff._failures import carried, composed_failure
 from seepage.tradeoff._polygon import excess_over, from_support, lifted
 from seepage.tradeoff.base import Failure, TradeOff
 from seepage.tradeoff.noise import GaussianNoise, LaplaceNoise
-from seepage.tradeoff.piecewise import Envelope, PiecewiseLinear, from_pair, from_points
+from seepage.tradeoff.piecewise import (
+    Envelope,
+    PiecewiseLinear,
+    from_pair,
+    from_points,
+)
 
 MAX_OUTCOMES = 400_000
 """Most outcomes of a product of distributions."""

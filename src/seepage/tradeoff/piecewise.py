@@ -25,6 +25,9 @@ from seepage.results import Standing
 from seepage.tradeoff._common import SMALLEST, one_number
 from seepage.tradeoff.base import Failure, TradeOff
 
+READING = 3 * np.finfo(np.float64).eps
+"""More than rounding takes from a power between two vertices; an upper curve gives it back."""
+
 
 @dataclass(frozen=True, eq=False)
 class PiecewiseLinear(TradeOff):
@@ -90,10 +93,17 @@ class PiecewiseLinear(TradeOff):
         return null[used], alternative[used]
 
     def _power(self, alpha: FloatArray) -> FloatArray:
-        return np.asarray(np.interp(alpha, self.vertices[:, 0], self.vertices[:, 1]))
+        power = np.asarray(np.interp(alpha, self.vertices[:, 0], self.vertices[:, 1]))
+        if self.standing is not Standing.UPPER:
+            return power
+        raised = power * (1 + READING) + np.where(power > 0, SMALLEST, 0.0)
+        return np.asarray(np.minimum(raised, 1.0))
 
     def _beta(self, alpha: FloatArray) -> FloatArray:
-        return 1 - self._power(alpha)
+        beta = np.asarray(1 - self._power(alpha))
+        if self.standing is not Standing.UPPER:
+            return beta
+        return np.where(alpha > 0, np.nextafter(beta, 0.0), beta)
 
     def _false_alarms(self, power: FloatArray) -> FloatArray:
         rates, powers = self.vertices[:, 0], self.vertices[:, 1]
