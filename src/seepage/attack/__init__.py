@@ -1,0 +1,1 @@
+"""Inference of a secret attribute from randomised reports: attackers, their scores, bounds."""

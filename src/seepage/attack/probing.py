@@ -1,0 +1,171 @@
+"""What a randomiser does with values outside its domain.
+
+An unknown category, a null, or 1 written as text must be refused, or treated like a category. A
+value that comes out as it went in was not randomised, and the report gives it away.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from seepage._numeric import check_size
+from seepage.attack._observations import Codebook, Column, key, label, split
+from seepage.attack._source import Randomiser, RandomiserError, Source, check_inputs, identity
+from seepage.attack.distinguish import binomial_limits
+from seepage.errors import InvalidInputError
+
+Outcome = Literal["refused", "accepted", "passed"]
+"""refused: an error. accepted: reports like those on inputs of the domain. passed: reports that
+inputs of the domain do not have, so that the value was not hidden among them."""
+
+HOSTILE: tuple[Any, ...] = ("unknown category", None, float("nan"), "1", 1, True, -1, 10**6)
+"""Values that seldom belong to a domain; leave out those that belong to yours."""
+
+ERROR = 1e-6
+"""Chance of calling one value "passed" that has the reports of the domain."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What became of one value outside the domain.
+
+    Parameters
+    ----------
+    value : str
+        The value as Python writes it.
+    outcome : {"refused", "accepted", "passed"}
+    detail : str
+        The error, or what was reported.
+    refusals : float
+        Fraction of the calls that raised an error, in [0, 1].
+    """
+
+    value: str
+    outcome: Outcome
+    detail: str
+    refusals: float
+
+
+def probe_inputs(
+    randomiser: Randomiser,
+    hostile: Sequence[Any],
+    *,
+    inputs: Sequence[Any],
+    repeats: int = 1000,
+    vectorised: bool = False,
+    rng: np.random.Generator | int | None = None,
+) -> tuple[Probe, ...]:
+    """Feed values outside the domain to a randomiser and look at what comes out.
+
+    Parameters
+    ----------
+    randomiser : callable
+        See `seepage.attack.auditing.audit_mechanism`.
+    hostile : sequence
+        Values that are not inputs; `HOSTILE` has some. 1, True, 1.0 and "1" are different values.
+    inputs : sequence
+        Values of the domain, all of them where possible: reports that none of these has are
+        suspicious.
+    repeats : int, default 1000
+        Calls for each value, 20 or more.
+    vectorised : bool, default False
+    rng : numpy.random.Generator or int, optional
+
+    Returns
+    -------
+    tuple of Probe
+
+    Raises
+    ------
+    InvalidInputError
+        If a parameter is outside its range, or the randomiser raises on an input of the domain.
+
+    Notes
+    -----
+    A value is called "passed" when one component of its reports has a value that no report on an
+    input has, significantly often. The chance that this happens to a value with the same reports as
+    an input is below 1e-6 for each value of a component.
+    """
+    source = Source.of(randomiser, vectorised, rng)
+    count = check_size(repeats, "repeats")
+    if count < 20:
+        msg = f"expected repeats of at least 20, got {count}"
+        raise InvalidInputError(msg)
+    known = check_inputs(inputs, 1)
+    strange = check_inputs(hostile, 0, "hostile values")
+    familiar = {identity(value) for value in known}
+    for value in strange:
+        if identity(value) in familiar:
+            msg = f"expected hostile values outside the inputs, got {label(value)}, which is one"
+            raise InvalidInputError(msg)
+    drawn = [source.draw(value, count) for value in known]
+    samples = [split(reports, count) for reports in drawn]
+    book = Codebook.of(samples, drawn)
+    return tuple(_probe(source, value, count, book, count * len(known)) for value in strange)
+
+
+def _probe(source: Source, value: Any, count: int, book: Codebook, seen: int) -> Probe:
+    reports, errors = _reports(source, value, count)
+    refusals = len(errors) / count
+    if reports is None:
+        ((detail, _),) = Counter(errors).most_common(1)
+        return Probe(label(value), "refused", detail, 1.0)
+    n = len(reports)
+    columns = split(reports, n)
+    if book.whole:
+        odd = _odd(book.encode(reports, n)[:, 0] == book.columns[0].other, list(reports))
+    elif len(columns) != len(book.columns):
+        odd = [(n, "a report of another shape")]
+    else:
+        codes = book.encode(reports, n)
+        odd = []
+        for j, (column, symbols) in enumerate(zip(columns, book.columns, strict=True)):
+            odd += _odd(codes[:, j] == symbols.other, column)
+    often, what = max(odd, default=(0, ""), key=lambda found: found[0])
+    least = binomial_limits(often, n, ERROR / 2)[0]
+    if often and least > binomial_limits(0, seen, ERROR / 2)[1]:
+        own = "the value itself" if what == label(value) else f"{what}, seen on no input"
+        return Probe(label(value), "passed", f"{own}, in {often / n:.0%} of reports", refusals)
+    return Probe(label(value), "accepted", "reports like those on inputs", refusals)
+
+
+def _odd(marked: Any, column: Column | list[Any]) -> list[tuple[int, str]]:
+    """The most frequent one of the marked entries, with its number; nothing if none is marked."""
+    items = [column[i] for i in np.flatnonzero(marked)]
+    if not items:
+        return []
+    names = {key(item): item for item in items}
+    (most, number), *_ = Counter(map(key, items)).most_common(1)
+    found = names[most]
+    # Objects are held by their keys: (type, value).
+    keyed = isinstance(column, np.ndarray) and column.dtype.kind == "O"
+    shown = found[1] if keyed and len(found) == 2 else found
+    return [(number, label(float("nan") if keyed and found == ("float", "nan") else shown))]
+
+
+def _reports(source: Source, value: Any, count: int) -> tuple[Any, list[str]]:
+    """Reports on a value, None if there are none, and the errors raised instead, in words."""
+    if source.vectorised:
+        try:
+            return source.draw(value, count), []
+        except RandomiserError as error:
+            return None, [_words(error)]
+    reports: list[Any] = []
+    errors: list[str] = []
+    for _ in range(count):
+        try:
+            reports += source.draw(value, 1)
+        except RandomiserError as error:
+            errors.append(_words(error))
+    return reports or None, errors
+
+
+def _words(error: RandomiserError) -> str:
+    cause = error.__cause__
+    text = str(cause)
+    return f"{type(cause).__name__}: {text if len(text) <= 100 else text[:97] + '...'}"

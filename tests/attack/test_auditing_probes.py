@@ -1,0 +1,199 @@
+"""Values outside the domain: refused, treated like a category, or passed on."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from seepage import InvalidInputError
+from seepage.attack.auditing import audit_mechanism
+from seepage.attack.probing import HOSTILE, probe_inputs
+
+CATEGORIES = ("a", "b", "c")
+NAN = float("nan")
+UNKNOWN = ["d", None, NAN, "1", 1, True]
+
+
+def respond(value, rng):
+    stay = (math.e - 1) / (math.e + 2)  # λ of ε = 1
+    return value if rng.random() < stay else CATEGORIES[int(rng.integers(3))]
+
+
+def strict(value, rng):
+    if value not in CATEGORIES:
+        msg = f"expected one of {CATEGORIES}, got {value!r}"
+        raise ValueError(msg)
+    return respond(value, rng)
+
+
+def passing(value, rng):
+    return respond(value, rng) if value in CATEGORIES else value
+
+
+def falling_back(value, rng):
+    return respond(value if value in CATEGORIES else "a", rng)
+
+
+def outcomes(randomiser, hostile=UNKNOWN, inputs=CATEGORIES, **options):
+    return [p.outcome for p in probe_inputs(randomiser, hostile, inputs=inputs, rng=1, **options)]
+
+
+def test_the_three_outcomes():
+    assert outcomes(strict) == ["refused"] * 6
+    assert outcomes(passing) == ["passed"] * 6
+    assert outcomes(respond) == ["passed"] * 6  # with the probability of a category
+    assert outcomes(falling_back) == ["accepted"] * 6
+
+
+def test_details_say_what_came_out():
+    refused, *_ = probe_inputs(strict, ["d"], inputs=CATEGORIES, rng=1)
+    assert refused.refusals == 1
+    assert refused.detail.startswith("ValueError: expected one of")
+    passed = probe_inputs(passing, UNKNOWN, inputs=CATEGORIES, rng=1)
+    assert [p.value for p in passed] == ["'d'", "None", "nan", "'1'", "1", "True"]
+    assert all(p.detail == "the value itself, in 100% of reports" for p in passed)
+    assert all(p.refusals == 0 for p in passed)
+
+
+def test_audit_finds_values_passed_on():
+    found = audit_mechanism(passing, CATEGORIES, epsilon=1.0, samples=3000, rng=2, hostile=UNKNOWN)
+    assert not found.faultless
+    assert [probe.value for probe in found.passed_on] == ["'d'", "None", "nan", "'1'", "1", "True"]
+    assert "6 of 6 values outside the domain came out un-randomised: 'd', None" in found.verdict
+    # They are inputs like others for an attacker: the claim does not cover them.
+    assert found.exceeds
+    assert "'d'" in {found.best.high, found.best.low} or "None" in {
+        found.best.high,
+        found.best.low,
+    }
+
+
+def test_audit_of_a_strict_randomiser_is_clean():
+    found = audit_mechanism(strict, CATEGORIES, epsilon=1.0, samples=3000, rng=2, hostile=HOSTILE)
+    assert found.faultless
+    assert len(found.probes) == len(HOSTILE)
+    assert {p.outcome for p in found.probes} == {"refused"}
+    assert len(found.pairs) == 6
+    falls_back = audit_mechanism(
+        falling_back, CATEGORIES, epsilon=1.0, samples=3000, rng=2, hostile=["d"]
+    )
+    assert falls_back.faultless
+    assert len(falls_back.pairs) == 12
+
+
+def test_a_constant_for_unknown_values_is_found_in_the_game():
+    def constant(value, rng):
+        return respond(value, rng) if value in CATEGORIES else "a"
+
+    found = audit_mechanism(constant, CATEGORIES, epsilon=1.0, samples=5000, rng=3, hostile=["d"])
+    assert not found.passed_on  # its reports are those of the domain
+    assert found.exceeds
+    assert found.best.low == "'d'"
+
+
+def test_direct_encoding_that_releases_a_number_beside_the_value():
+    # A fault seen in the wild: 500 of 4 categories comes out as 499 about half of the time.
+    def direct(value, rng):
+        if rng.random() < math.e / (math.e + 3):
+            return value - 1
+        return int(rng.integers(4))
+
+    (probe,) = probe_inputs(direct, [500], inputs=[1, 2, 3, 4], rng=4)
+    assert probe.outcome == "passed"
+    assert probe.detail.startswith("499, seen on no input, in 4")
+
+
+def test_one_and_true_are_different_values():
+    def respond_to_number(value, rng):
+        return value if rng.random() < 0.7 else int(rng.integers(2))
+
+    assert outcomes(respond_to_number, [True, 1.0, "1"], [0, 1]) == ["passed"] * 3
+    # Made a category before it is randomised, True is 1 and no more.
+    assert (
+        outcomes(lambda v, rng: respond_to_number(int(v), rng), [True, 1.0], [0, 1])
+        == ["accepted"] * 2
+    )
+
+
+def test_many_at_once():
+    def numbers(values, rng):
+        stay = rng.random(len(values)) < 0.7
+        return np.where(stay, values, rng.integers(0, 2, len(values)))
+
+    found = probe_inputs(numbers, [NAN, 7, "x", None], inputs=[0, 1], rng=5, vectorised=True)
+    assert [p.outcome for p in found] == ["passed"] * 4
+
+    def checked(values, rng):
+        if not isinstance(values, np.ndarray) or not np.isin(values, [0, 1]).all():
+            msg = "not a category"
+            raise TypeError(msg)
+        return numbers(values.astype(int), rng)
+
+    found = probe_inputs(checked, [NAN, 7, "x", None, True], inputs=[0, 1], rng=5, vectorised=True)
+    assert [p.outcome for p in found] == ["refused"] * 4 + ["accepted"]
+
+
+def test_vectors_and_other_shapes():
+    def unary(value, rng):
+        bits = [int(value == c) for c in CATEGORIES]
+        return [b if rng.random() < 0.7 else 1 - b for b in bits]
+
+    assert outcomes(unary) == ["accepted"] * 6  # no bit is set, and the reports are possible ones
+    assert outcomes(lambda v, rng: unary(v, rng) if v in CATEGORIES else v) == ["passed"] * 6
+    assert outcomes(lambda v, rng: unary(v, rng) + [9] * (v not in CATEGORIES)) == ["passed"] * 6
+    # Reports of several shapes on inputs: whole reports are compared.
+    assert (
+        outcomes(lambda v, rng: [0] * (1 + (v == "a")) if v in CATEGORIES else [v])
+        == ["passed"] * 6
+    )
+
+
+def test_some_calls_fail():
+    def moody(value, rng):
+        if value == "d" and rng.random() < 0.5:
+            raise ValueError
+        return respond("a", rng)
+
+    (probe,) = probe_inputs(moody, ["d"], inputs=CATEGORIES, rng=6)
+    assert probe.outcome == "accepted"
+    assert 0.4 < probe.refusals < 0.6
+    # It is no input of the game, which needs a report for every call.
+    found = audit_mechanism(moody, CATEGORIES, samples=200, rng=6, hostile=["d"])
+    assert len(found.pairs) == 6
+
+
+def test_no_false_alarm():
+    # 60 values with the reports of the domain, each wrong with a chance below 1e-6 per symbol.
+    def wide(value, rng):
+        return int(rng.integers(1000)), float(rng.normal())
+
+    found = probe_inputs(wide, range(1, 61), inputs=[0], repeats=200, rng=7)
+    assert {p.outcome for p in found} == {"accepted"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"hostile": "abc"}, "list of hostile values"),
+        ({"hostile": 3}, "list of hostile values"),
+        ({"hostile": ["a"]}, "outside the inputs"),
+        ({"hostile": [None, None]}, "different hostile values"),
+        ({"inputs": []}, "at least 1 inputs"),
+        ({"repeats": 19}, "repeats of at least 20"),
+        ({"repeats": 20.0}, "repeats"),
+        ({"rng": True}, "rng"),
+    ],
+)
+def test_hostile_arguments(change, message):
+    arguments = {"hostile": ["d"], "inputs": CATEGORIES, "rng": 1} | change
+    hostile = arguments.pop("hostile")
+    with pytest.raises(InvalidInputError, match=message):
+        probe_inputs(respond, hostile, **arguments)
+
+
+def test_no_hostile_values_no_probes():
+    assert probe_inputs(respond, [], inputs=CATEGORIES, rng=1) == ()
+    with pytest.raises(InvalidInputError, match="input 'd'"):
+        probe_inputs(strict, ["e"], inputs=["a", "d"], rng=1)
