@@ -12,7 +12,7 @@ file, which is not at hand. At each ε four collections are simulated:
 
 Every table of k attributes is estimated from the reports, without bias, and projected to the
 probability simplex; the error is the total variation distance to the table of the records, averaged
-over all tables. Writes figure10.png, figure10.csv, figure10.md.
+over all tables. Writes figure10.png, figure10.csv, figure10.md, figure10.json.
 """
 
 from __future__ import annotations
@@ -26,7 +26,19 @@ from pathlib import Path
 import numpy as np
 
 import seepage as sp
-from common import NO_DATA, arguments, data_file, markdown, write_csv, write_picture, write_text
+from common import (
+    NO_DATA,
+    Comparison,
+    Listing,
+    Report,
+    agreement,
+    arguments,
+    data_file,
+    markdown,
+    write_csv,
+    write_picture,
+    write_text,
+)
 from seepage.collect.collection import CollectionPlan
 from seepage.collect.designs import independent, sampled_views, split
 from seepage.collect.estimates import Estimates
@@ -166,37 +178,110 @@ def errors(people: People, k: int, options: argparse.Namespace) -> list[dict[str
     return rows
 
 
-def report(rows: list[dict[str, object]]) -> str:
-    parts = ["# Figure 10: average total variation distance of k-way tables\n"]
-    for data in dict.fromkeys(row["data"] for row in rows):
-        for k in ORDERS:
-            chosen = [row for row in rows if row["data"] == data and row["k"] == k]
-            if not chosen:
-                continue
-            epsilons = list(dict.fromkeys(row["epsilon"] for row in chosen))
-            lines = []
-            for name in COLOURS:
-                mine = {row["epsilon"]: row for row in chosen if row["collection"] == name}
-                lines.append([name, *(f"{mine[e]['error']:.3f}" for e in epsilons)])
-            best = []
-            for e in epsilons:
-                at = [row for row in chosen if row["epsilon"] == e]
-                best.append(min(at, key=lambda row: row["error"])["collection"])
-            lines.append(["**smallest**", *best])
-            head = [f"{data}, k = {k}: ε", *(f"{e:g}" for e in epsilons)]
-            parts.append(markdown(head, lines))
-    parts.append(
-        markdown(
-            ["ε of a whole record (the sum of its budgets)", "of", "at ε", "is"],
-            [
-                [row["data"] + f", k = {row['k']}", row["collection"], f"{row['epsilon']:g}",
-                 f"{row['record_epsilon']:.2f}"]
+Rows = list[dict[str, object]]
+
+
+def errors_by_budget(rows: Rows) -> dict[tuple[str, int], dict[str, dict[float, float]]]:
+    """Error by data and k, then by collection, then by ε."""
+    found: dict = {}
+    for row in rows:
+        lines = found.setdefault((row["data"], row["k"]), {})
+        lines.setdefault(row["collection"], {})[row["epsilon"]] = row["error"]
+    return found
+
+
+def listings(rows: Rows) -> list[Listing]:
+    made = []
+    for (data, k), lines in errors_by_budget(rows).items():
+        epsilons = list(lines[SPLIT])
+        table = [(name, *(f"{lines[name][e]:.3f}" for e in epsilons)) for name in COLOURS]
+        best = (min(COLOURS, key=lambda name: lines[name][e]) for e in epsilons)
+        table.append(("**smallest**", *best))
+        head = ("collection: ε", *(f"{e:g}" for e in epsilons))
+        made.append(Listing(f"Error, {data}, k = {k}", head, tuple(table)))
+    made.append(
+        Listing(
+            "ε of a whole record (the sum of its budgets)",
+            ("data", "collection", "at ε", "is"),
+            tuple(
+                (
+                    f"{row['data']}, k = {row['k']}",
+                    str(row["collection"]),
+                    f"{row['epsilon']:g}",
+                    f"{row['record_epsilon']:.2f}",
+                )
                 for row in rows
                 if row["collection"] in (PAIRWISE, TREE) and row["epsilon"] in (1.0, 4.0)
-            ],
+            ),
         )
-    )  # fmt: skip
-    return "\n".join(parts)
+    )
+    return made
+
+
+def report(rows: Rows) -> str:
+    return "# Figure 10: average total variation distance of k-way tables\n\n" + "\n".join(
+        f"{listing.title}:\n\n" + markdown(listing.header, listing.rows)
+        for listing in listings(rows)
+        if listing.rows
+    )
+
+
+DEPENDENT = {
+    "Adult": "the nine attributes of Adult are strongly dependent, so that a calibration can give "
+    "them little more than an equal share; random views put the whole ε into one report",
+    "ACS": "at small ε the budgets of a calibration are still too small for joint tables, whose "
+    "error grows with the inverse of their product; a random view has the whole ε",
+}
+
+
+def comparisons(rows: Rows) -> list[Comparison]:
+    made = []
+    for (data, k), lines in errors_by_budget(rows).items():
+        epsilons = list(lines[SPLIT])
+        calibrated = [min(lines[PAIRWISE][e], lines[TREE][e]) for e in epsilons]
+        wins = {
+            name: sum(lines[name][e] < lines[VIEW][e] for e in epsilons)
+            for name in (PAIRWISE, TREE)
+        }
+        shown = f"{wins[PAIRWISE]} (pairwise) and {wins[TREE]} (tree) of {len(epsilons)}"
+        if k == 2:
+            ratio = [lines[VIEW][e] / value for e, value in zip(epsilons, calibrated, strict=True)]
+            made.append(
+                agreement(
+                    f"{data}, k = 2: error of random views ÷ best calibrated one",
+                    "competitive",
+                    f"{min(ratio):.2f} to {max(ratio):.2f}; calibrated better at {shown}",
+                    "at most 1.5",
+                    max(ratio) <= 1.5,
+                    "at large ε the error of random views stops at that of their few reports for "
+                    "each view, while that of the others goes on falling",
+                )
+            )
+        else:
+            made.append(
+                agreement(
+                    f"{data}, k = {k}: budgets at which calibrated beats random view",
+                    "both variants, most budgets",
+                    shown,
+                    "more than half",
+                    min(wins.values()) > len(epsilons) / 2,
+                    DEPENDENT[data],
+                )
+            )
+        # Where every error is near 1 the tables hold nothing, and their order is chance.
+        told = [e for e in epsilons if min(line[e] for line in lines.values()) < 0.99]
+        worst = sum(lines[SPLIT][e] == max(line[e] for line in lines.values()) for e in told)
+        made.append(
+            agreement(
+                f"{data}, k = {k}: budgets at which equal splitting is the worst",
+                "substantially worse",
+                f"{worst} of {len(told)}",
+                "all at which an error is below 0.99",
+                worst == len(told),
+                "errors near 1, where the order is chance",
+            )
+        )
+    return made
 
 
 def draw(rows: list[dict[str, object]]) -> object:
@@ -251,6 +336,44 @@ def main() -> None:
     write_csv(options.out / "figure10.csv", rounded)
     write_text(options.out / "figure10.md", report(rows))
     write_picture(draw(rows), options.out / "figure10.png")
+    ranges = {
+        name: [
+            row["record_epsilon"]
+            for row in rows
+            if row["data"] == name and row["collection"] in (PAIRWISE, TREE) and row["epsilon"] == 4
+        ]
+        for name in dict.fromkeys(row["data"] for row in rows)
+    }
+    told = " and ".join(
+        f"{min(values):.1f} to {max(values):.1f} on {name}"
+        for name, values in ranges.items()
+        if values
+    )
+    Report(
+        name="figure10",
+        item="Figure 10",
+        title="Error of k-way tables under four ways to collect",
+        data=", ".join(f"{group.name} ({len(group.codes):,} records)" for group in people),
+        method=(
+            "Average total variation distance of all k-way tables of nine attributes, estimated "
+            "without bias from simulated reports and projected to the simplex; "
+            f"{options.runs} run at each point. Calibrated by the paper's pairwise sum, and by the "
+            "total along the dependency tree."
+        ),
+        comparisons=tuple(comparisons(rows)),
+        missing=("The paper's own nine attributes of SPM: not among the data sets.",),
+        notes=(
+            "The four do not promise the same. With equal splitting and random views ε bounds what "
+            "*everything* in a record tells. Calibrated budgets bound what all reports tell about "
+            f"*each attribute*; the ε of the record is larger: at a target of 4 it is {told}. "
+            "Calibration pays where attributes are weakly dependent, the budget is not tiny, and "
+            "protection of each attribute is what counts; where the whole record must be "
+            "protected, sampled views are the better choice.",
+        ),
+        listings=tuple(listing for listing in listings(rows) if listing.rows),
+        picture="figure10.png",
+        on_page=True,
+    ).write(options.out)
 
 
 if __name__ == "__main__":

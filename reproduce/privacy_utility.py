@@ -6,8 +6,8 @@ Figure 1: trade-off curves of Laplace noise, Gaussian noise and uniform sampling
 (ε, δ)-differential privacy. Figure 2: belief after an alarm over the share of people missed.
 Figure 3: relative disclosure risk over the false-alarm rate. Figure 4: power of the best attack
 over μ. Figure 5: power function and ROC curve of a z test on a mean with Gaussian noise. Without
---figure all of them. Writes privacy-utility-N.png and privacy-utility-N.csv, and for Figure 5 the
-numbers that the text of the paper speaks of.
+--figure all of them. Writes privacy-utility-N.png, .csv and .json (what the text of the paper says,
+beside our numbers), and for Figure 5 the numbers that the text speaks of.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 
 import seepage as sp
 from common import arguments, markdown, write_csv, write_picture, write_text
+from privacy_statements import report
 from seepage.report import palette
 from seepage.risk.designs import OneSampleMean, Values
 from seepage.risk.protections import GaussianNoise
@@ -174,7 +175,9 @@ def draw(number: int, rows: list[dict[str, Any]]) -> Any:
             shade("mu", ""),
             strokeDash=dash,
         )
-        return facet(chart, column=alt.Column(**header("mechanism")))
+        named = f"datum.value == 'Uniform sampling' ? datum.value + ', n = {RECORDS}' : datum.value"
+        column = alt.Column(**header("mechanism"), header=alt.Header(labelExpr=named))
+        return facet(chart, column=column)
     if number == 2:
         chart = lines(
             rows,
@@ -193,7 +196,9 @@ def draw(number: int, rows: list[dict[str, Any]]) -> Any:
                     alt.X("alpha:Q", title="type I error α", scale=alt.Scale(type="log")).axis(
                         values=[1e-4, 1e-2, 1], format="~g"
                     ),
-                    alt.Y("risk:Q", title="power/α", scale=alt.Scale(zero=False)),
+                    alt.Y("risk:Q", title="power/α", scale=alt.Scale(zero=False)).axis(
+                        minExtent=46, maxExtent=46
+                    ),
                     alt.value(palette.EXACT),
                 ).properties(title=f"{name}, μ = {mu:g}")
                 for mu in MUS
@@ -209,14 +214,18 @@ def draw(number: int, rows: list[dict[str, Any]]) -> Any:
         ).properties(width=320, height=260)
         return facet(chart, column=alt.Column(**header("mechanism")))
     panels = []
-    for part, title in (("power function", "mean m"), ("ROC curve", "type I error")):
+    shown = {
+        "power function": ("mean m", f"Power function at level {LEVEL:g}, σ = {SD:g}"),
+        "ROC curve": ("type I error α", f"ROC curve at m = {EFFECT:g}, σ = {SD:g}"),
+    }
+    for part, (title, what) in shown.items():
         chart = lines(
             [row for row in rows if row["part"] == part],
             alt.X("x:Q", title=title),
             alt.Y("power:Q", title="power", scale=unit),
             shade("mu", "μ"),
         )
-        panels.append(facet(chart, column=alt.Column(**header("n"))))
+        panels.append(facet(chart, column=alt.Column(**header("n"))).properties(title=what))
     return alt.vconcat(*panels)
 
 
@@ -249,6 +258,7 @@ def main() -> None:
         write_picture(draw(number, rows), options.out / f"privacy-utility-{number}.png")
         if number == 5:
             write_text(options.out / "privacy-utility-5.md", said())
+        report(number, rows, z_power).write(options.out)
 
 
 if __name__ == "__main__":
