@@ -9,6 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from seepage.attack.audit_results import MechanismAudit
+    from seepage.attack.auditing import audit_mechanism
+    from seepage.attack.probing import probe_inputs
     from seepage.channel import Channel, lambda_response, randomized_response
     from seepage.collect.allocation import allocate
     from seepage.collect.attenuation import retention
@@ -31,10 +34,18 @@ if TYPE_CHECKING:
     from seepage.leakage.robust import robust_leakage
     from seepage.leakage.temporal import temporal_budgets, temporal_leakage, temporal_supremum
     from seepage.leakage.tree import DependencyTree
+    from seepage.plan.attack_audits import (
+        audit_collection,
+        audit_local_mechanism,
+        audit_redaction,
+    )
+    from seepage.plan.attack_report import AttackReport
+    from seepage.plan.attacking import attack_plan
     from seepage.plan.audit import AuditResult, PairLeakage, audit
     from seepage.plan.calibrate import CalibrationResult, calibrate
     from seepage.plan.collecting import make_plan, randomize
     from seepage.plan.estimating import estimate
+    from seepage.plan.power_families import FamilyReport, plan_tests
     from seepage.plan.powering import PowerReport, plan_test
     from seepage.plan.redacting import TableRedaction, redact_table
     from seepage.plan.redaction_comparison import compare_mechanisms
@@ -60,6 +71,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AttackReport",
     "Attribute",
     "AuditResult",
     "CalibratedTriad",
@@ -78,6 +90,7 @@ __all__ = [
     "DomainError",
     "Envelope",
     "Estimates",
+    "FamilyReport",
     "Finding",
     "InfeasibleError",
     "Interval",
@@ -85,6 +98,7 @@ __all__ = [
     "LeakageModel",
     "MarkovChain",
     "Mechanism",
+    "MechanismAudit",
     "MissingDependencyError",
     "PairCounts",
     "PairLeakage",
@@ -104,7 +118,12 @@ __all__ = [
     "UncalibratedTriad",
     "UtilityResult",
     "allocate",
+    "attack_plan",
     "audit",
+    "audit_collection",
+    "audit_local_mechanism",
+    "audit_mechanism",
+    "audit_redaction",
     "baselines",
     "calibrate",
     "choose",
@@ -118,7 +137,9 @@ __all__ = [
     "make_plan",
     "minimum_detectable_effect",
     "plan_test",
+    "plan_tests",
     "power",
+    "probe_inputs",
     "randomize",
     "randomized_response",
     "read_counts",
@@ -143,6 +164,9 @@ __all__ = [
 ]
 
 _MODULES = {
+    "attack.audit_results": ("MechanismAudit",),
+    "attack.auditing": ("audit_mechanism",),
+    "attack.probing": ("probe_inputs",),
     "channel": ("Channel", "lambda_response", "randomized_response"),
     "collect.allocation": ("allocate",),
     "collect.attenuation": ("retention",),
@@ -165,10 +189,14 @@ _MODULES = {
     "leakage.robust": ("robust_leakage",),
     "leakage.temporal": ("temporal_budgets", "temporal_leakage", "temporal_supremum"),
     "leakage.tree": ("DependencyTree",),
+    "plan.attack_audits": ("audit_collection", "audit_local_mechanism", "audit_redaction"),
+    "plan.attack_report": ("AttackReport",),
+    "plan.attacking": ("attack_plan",),
     "plan.audit": ("AuditResult", "PairLeakage", "audit"),
     "plan.calibrate": ("CalibrationResult", "calibrate"),
     "plan.collecting": ("make_plan", "randomize"),
     "plan.estimating": ("estimate",),
+    "plan.power_families": ("FamilyReport", "plan_tests"),
     "plan.powering": ("PowerReport", "plan_test"),
     "plan.redacting": ("TableRedaction", "redact_table"),
     "plan.redaction_comparison": ("compare_mechanisms",),

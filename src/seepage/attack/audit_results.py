@@ -144,7 +144,8 @@ class MechanismAudit(Result):
         best = self.best
         claim = "" if self.claimed is None else f"claimed ε = {self.claimed:.6g}; "
         with_delta = f" (with δ = {self.delta:g})" if self.delta else ""
-        text = f"{claim}at least {_down(self.lower)}{with_delta} at confidence {self._confident}"
+        least = rounded_down(self.lower)
+        text = f"{claim}at least {least}{with_delta} at confidence {self._confident}"
         if self.claimed is not None:
             text += f": the claim is {'refuted' if self.exceeds else 'not refuted'}"
         if self.lower > 0:
@@ -216,7 +217,7 @@ class MechanismAudit(Result):
         }
 
 
-def _down(value: float) -> str:
+def rounded_down(value: float) -> str:
     """Four digits, rounded down: a limit is not raised by printing it."""
     if value == 0:
         return "0"

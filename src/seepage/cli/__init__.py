@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from seepage.cli import attack as _attack
 from seepage.cli import audit as _audit
 from seepage.cli import calibrate as _calibrate
 from seepage.cli import count as _count
@@ -102,6 +103,13 @@ app.command(
     epilog=_power.EPILOG,
     short_help="What a test keeps under protection, and the risk that goes with it.",
 )(_power.power)
+app.command(
+    "attack",
+    cls=Command,
+    help=_attack.HELP,
+    epilog=_attack.EPILOG,
+    short_help="How well the reports of other columns give a column away.",
+)(_attack.attack)
 
 
 def _print_version(wanted: bool) -> None:

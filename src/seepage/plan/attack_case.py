@@ -40,6 +40,7 @@ class World:
     weights: FloatArray | None
 
     def draw(self, n: int, rng: np.random.Generator) -> IntArray:
+        """Draw n independent records."""
         if self.weights is None:
             return self.codes[rng.integers(0, len(self.codes), n)]
         return self.codes[rng.choice(len(self.codes), n, p=self.weights / self.weights.sum())]
@@ -86,6 +87,19 @@ def prepare_case(
     step: Step | None,
     reading: dict[str, Any],
 ) -> tuple[str, Case]:
+    """Check the arguments of `seepage.attack_plan`, read the table and divide its records.
+
+    Returns
+    -------
+    str
+        What was read.
+    Case
+
+    Raises
+    ------
+    SeepageError
+        See `seepage.attack_plan`.
+    """
     if draw not in get_args(Draw):
         msg = f"expected draw 'held-out' or 'model', got {draw!r}.{did_you_mean(draw, _DRAWS)}"
         raise InvalidInputError(msg)
@@ -187,6 +201,7 @@ def _lessons(setting: Setting, world: World, rng: np.random.Generator) -> tuple[
 
 
 def attacker_names(attackers: Any) -> tuple[AttackerName, ...]:
+    """The attackers asked for, the prior guess first, each once."""
     known: tuple[AttackerName, ...] = get_args(AttackerName)
     if isinstance(attackers, str):
         attackers = (attackers,)
@@ -202,6 +217,7 @@ def attacker_names(attackers: Any) -> tuple[AttackerName, ...]:
 
 
 def epsilon_grid(epsilons: ArrayLike | None) -> list[float]:
+    """Different ε in rising order."""
     if epsilons is None:
         return []
     values = np.atleast_1d(check_epsilon(epsilons, "epsilons"))
@@ -212,6 +228,7 @@ def epsilon_grid(epsilons: ArrayLike | None) -> list[float]:
 
 
 def inside(value: Any, name: str) -> float:
+    """A number between 0 and 1, ends excluded."""
     checked = as_float_array(value, name)
     if checked.ndim or not 0 < checked < 1:
         msg = f"expected {name} between 0 and 1, got {value!r}"
@@ -220,6 +237,7 @@ def inside(value: Any, name: str) -> float:
 
 
 def flag(value: Any) -> bool:
+    """Whether own reports are seen: a truth value, not a number."""
     if not isinstance(value, (bool, np.bool_)):
         msg = f"expected own_report True or False, got {value!r}"
         raise InvalidInputError(msg)

@@ -9,14 +9,17 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from seepage.attack.audit_results import MechanismAudit
 from seepage.collect.adjusted import AdjustedEstimates
 from seepage.collect.collection import CollectionPlan
 from seepage.collect.estimates import Estimates
 from seepage.collect.marginals import Marginal
 from seepage.collect.projection import AdjustedMarginal
 from seepage.errors import InvalidInputError
+from seepage.plan.attack_report import AttackReport
 from seepage.plan.audit import AuditResult
 from seepage.plan.calibrate import CalibrationResult
+from seepage.plan.power_families import FamilyReport
 from seepage.plan.powering import PowerReport
 from seepage.plan.redacting import TableRedaction
 from seepage.plan.redaction_comparison import RedactionComparison
@@ -24,6 +27,8 @@ from seepage.plan.relating import RelationshipEstimates, RetentionTable
 from seepage.plan.risking import RiskCard, RiskComparison
 from seepage.plan.totals import TotalLeakage
 from seepage.risk.disclosure import Disclosure
+from seepage.risk.planning import NeedResult
+from seepage.risk.power import PowerResult
 from seepage.risk.selection import Selection
 from seepage.sequence.plan import RedactionPlan
 
@@ -90,6 +95,38 @@ def _html_audit(result: AuditResult, **options: Any) -> str:
     from seepage.report.page import audit_page
 
     return audit_page(result, **options)
+
+
+@chart.register(AttackReport)
+def _chart_attack(
+    result: AttackReport, kind: str = "accuracy", **options: Any
+) -> alt.TopLevelMixin:
+    from seepage.report.attack_charts import attack_chart
+
+    return attack_chart(result, kind, **options)
+
+
+@html.register(AttackReport)
+def _html_attack(result: AttackReport, **options: Any) -> str:
+    from seepage.report.attack_pages import attack_page
+
+    return attack_page(result, **options)
+
+
+@chart.register(MechanismAudit)
+def _chart_mechanism(
+    result: MechanismAudit, kind: str = "limits", **options: Any
+) -> alt.TopLevelMixin:
+    from seepage.report.mechanism_report import mechanism_chart
+
+    return mechanism_chart(result, kind, **options)
+
+
+@html.register(MechanismAudit)
+def _html_mechanism(result: MechanismAudit, **options: Any) -> str:
+    from seepage.report.mechanism_report import mechanism_page
+
+    return mechanism_page(result, **options)
 
 
 @chart.register(CalibrationResult)
@@ -261,6 +298,40 @@ def _html_selection(result: Selection, **options: Any) -> str:
     from seepage.report.risk_pages import selection_page
 
     return selection_page(result, **options)
+
+
+@chart.register(PowerResult)
+def _chart_result(result: PowerResult, kind: str = "region", **options: Any) -> alt.TopLevelMixin:
+    from seepage.report.risk_pages import alone
+
+    return _chart_power(alone(result), kind, **options)
+
+
+@chart.register(NeedResult)
+def _chart_need(result: NeedResult, kind: str = "region", **options: Any) -> alt.TopLevelMixin:
+    return _chart_result(result.at, kind, **options)
+
+
+@chart.register(FamilyReport)
+def _chart_family(result: FamilyReport, kind: str = "region", **options: Any) -> alt.TopLevelMixin:
+    from seepage.report.family_charts import family_chart
+
+    return family_chart(result, kind, **options)
+
+
+@html.register(FamilyReport)
+def _html_family(result: FamilyReport, **options: Any) -> str:
+    from seepage.report.risk_pages import family_page
+
+    return family_page(result, **options)
+
+
+@html.register(PowerResult)
+@html.register(NeedResult)
+def _html_result(result: PowerResult | NeedResult, **options: Any) -> str:
+    from seepage.report.risk_pages import result_page
+
+    return result_page(result, **options)
 
 
 @html.register(PowerReport)
