@@ -138,21 +138,34 @@ def plain(value: Any) -> Any:
 
 def write_bytes(path: str | Path, content: bytes) -> None:
     """Write a file whole or not at all: to a temporary name beside it, then move."""
+    temporary = stage_bytes(path, content)
+    try:
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def stage_bytes(path: str | Path, content: bytes) -> Path:
+    """Write what a file will hold to a temporary name beside it, which is returned."""
     import os
     import tempfile
 
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:  # with the name that was asked for
+        raise type(error)(error.errno, error.strerror, str(target)) from None
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
         mask = os.umask(0)
         os.umask(mask)
         Path(temporary).chmod(0o666 & ~mask)
-        Path(temporary).replace(target)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+    return Path(temporary)
 
 
 def write_text(path: str | Path, content: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from typer.testing import Result
 
@@ -70,6 +71,49 @@ def test_options_reach_the_estimate(run: Run, reports: Path) -> None:
     assert sum(content["tables"][0]["estimate"]) == pytest.approx(1)
     one = read(run("estimate", reports, "-p", "plan.json", "-c", "sex", "--json"))
     assert [table["attributes"] for table in one["tables"]] == [["sex"]]
+
+
+def test_what_is_doubtful_is_warned_of(run: Run, reports: Path) -> None:
+    """Tables that do not say that they are reports, and files given twice."""
+    pl.read_parquet(reports).drop("(plan)").write_csv("raw.csv")
+    raw = run("estimate", "raw.csv", "-p", "plan.json")
+    assert raw.exit_code == 0, raw.output
+    (line,) = raw.stderr.splitlines()
+    assert line.startswith(
+        "warning: For 600 records it could not be checked that these are reports"
+    )
+    Path("link.parquet").symlink_to(reports)
+    twice = run("estimate", reports, "link.parquet", "-p", "plan.json", "--project", "simplex")
+    said = "reports.parquet is given twice: each of its records counts 2 times."
+    assert twice.stderr == f"warning: {said}\n"
+    assert said in " ".join(twice.stdout.split())
+    both = read(run("estimate", reports, "raw.csv", reports, "-p", "plan.json", "--json", "-q"))
+    assert both["records"] == 1800
+    assert said in both["assumptions"]
+    assert estimate([reports], "plan.json").doubts == ()
+    added = estimate([reports, reports], "plan.json") + estimate([reports], "plan.json")
+    assert added.doubts == (said,)
+
+
+def test_a_budget_of_nothing(run: Run) -> None:
+    plan = independent(DOMAIN, 0.0)
+    write_plan(plan, "zero.json")
+    write_reports(plan.randomize_codes(np.zeros((5, 3), dtype=int), rng=1), "zero.csv")
+    result = run("estimate", "zero.csv", "-p", "zero.json")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "error: expected reports that identify the frequencies of 'sex', got a 'grr' mechanism "
+        "with ε = 0, whose reports do not depend on the true category\n"
+    )
+
+
+def test_a_file_that_cannot_be_made_is_named(run: Run, reports: Path) -> None:
+    if not Path("/proc/self").is_dir():
+        pytest.skip("no /proc here")
+    result = run("estimate", reports, "-p", "plan.json", "-q", "--out", "/proc/q.csv")
+    assert result.exit_code == 2
+    assert "'/proc/q.csv'" in result.stderr
+    assert "/." not in result.stderr  # no temporary name
 
 
 @pytest.mark.parametrize("step", ["simplex", "clip", "consistent", "update", "likelihood"])

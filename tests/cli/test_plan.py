@@ -113,6 +113,23 @@ def test_calibrated(run: Run, people: Path, domain: Path) -> None:
     assert not Path("p.json").exists()
 
 
+def test_a_refuted_tree_misses_the_target(run: Run, folder: Path) -> None:
+    """Files are written, verdicts say it, and the exit code is 1."""
+    rows = [f"{a},{b},{a ^ b}" for a in (0, 1) for b in (0, 1)]
+    Path("xor.csv").write_text("\n".join(["a,b,xor", *rows]) + "\n", encoding="utf-8")
+    found = run("calibrate", "xor.csv", "-t", "1", "-o", "b.json")
+    assert found.exit_code == 1
+    assert found.stdout.startswith("The target of 1 nats is missed: these records")
+    assert found.stderr.splitlines()[-1].startswith("target missed: ")
+    plan = run("plan", "xor.csv", "-b", "b.json", "-o", "p.json")
+    assert plan.exit_code == 1
+    assert "is not vouched for about 3 of 3 attributes" in " ".join(plan.stdout.split())
+    assert "target missed: more is claimed than the target of the calibration" in plan.stderr
+    assert len(read_plan("p.json").above_target) == 3
+    quiet = run("plan", "xor.csv", "-b", "b.json", "-q")
+    assert (quiet.exit_code, quiet.stdout) == (1, "")
+
+
 def test_every_file(run: Run, domain: Path, folder: Path) -> None:
     result = run(
         "plan", domain, "-e", "1", "-o", "p.json", "--json=same.json", "--csv", "p.csv",

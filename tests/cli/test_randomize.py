@@ -157,3 +157,25 @@ def test_bad_plans(run: Run, people: Path, plan: Path) -> None:
         assert not Path("r.csv").exists()
     assert run("randomize", people, "-p", "absent.json", "-o", "r.csv").exit_code == 2
     assert run("randomize", people, "-o", "r.csv").exit_code == 2
+
+
+def test_reports_are_refused(run: Run, people: Path, plan: Path) -> None:
+    assert run("randomize", people, "-p", plan, "-o", "r.csv", "-q").exit_code == 0
+    again = run("randomize", "r.csv", "-p", plan, "-o", "twice.csv")
+    assert again.exit_code == 2
+    assert "expected a table of true values, got reports" in again.stderr
+    assert not Path("twice.csv").exists()
+
+
+def test_null_values_that_are_categories(run: Run, people: Path, plan: Path) -> None:
+    """`f` can mean missing in the column age, which has a category for that."""
+    told = run("randomize", people, "-p", plan, "-o", "r.csv", "--null", "f")
+    assert told.exit_code == 0, told.output
+    assert told.stderr.startswith(
+        "warning: 'f' is a category of column 'sex' and stays one there; it means missing in age "
+    )
+    assert run("plan", "domain.yaml", "-x", "age", "-e", "1", "-o", "two.json").exit_code == 0
+    refused = run("randomize", people, "-p", "two.json", "-o", "none.csv", "--null", "f")
+    assert refused.exit_code == 2
+    assert "got 'f', which is a category of column 'sex'" in refused.stderr
+    assert not Path("none.csv").exists()

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from typer.testing import Result
 
+from seepage.errors import CapacityError
 from seepage.plan.redacting import redact_table
 from seepage.sequence import redact
 from seepage.sequence.chain import MarkovChain
@@ -239,7 +240,8 @@ def test_example(run: Run) -> None:
         (("-p", "20", "--marker", "?"), "no --out"),
         (("-p", "20", "--id", "rains"), "Did you mean 'rain'"),
         (("-p", "20", "--example"), "and --example"),
-        (("-p", "20", "--confidence", "1.5"), "confidence"),
+        (("-p", "20", "--confidence", "1.5"), "--confidence"),
+        (("-p", "20", "--smoothing", "-1"), "--smoothing"),
     ],
 )
 def test_bad_input_is_one_line_and_writes_nothing(
@@ -270,3 +272,87 @@ def test_confidence(run: Run, days: Path) -> None:
     content = json.loads(result.stdout)
     assert content["standing"] == "upper"
     assert content["leakage"] <= 1
+
+
+def test_an_error_in_one_file_leaves_none(run: Run, days: Path, folder: Path) -> None:
+    """A folder that vanishes after the check, as /proc has none that can be written."""
+    target = folder / "gone" / "x.json"
+    target.parent.mkdir()
+    before = sorted(folder.rglob("*"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("seepage.results.stage_bytes", _failing("x.json"))
+        result = run(
+            "redact", days, *ORDERED, "-p", "20", "-o", "ok.csv", "--save-plan", "okp.json",
+            "--html", "ok.html", "--json", "gone/x.json",
+        )  # fmt: skip
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "error: expected --json to be written to 'gone/x.json', got an error: No such file or "
+        "directory\n"
+    )
+    assert sorted(folder.rglob("*")) == before
+
+
+def _failing(name: str) -> Callable[[str, bytes], Path]:
+    from seepage.results import stage_bytes
+
+    def stage(path: str, content: bytes) -> Path:
+        if Path(path).name == name:
+            raise FileNotFoundError(2, "No such file or directory", "/.x.json.jaaqv38z")
+        return stage_bytes(path, content)
+
+    return stage
+
+
+def test_the_release_appears_last(run: Run, days: Path, folder: Path) -> None:
+    moved = []
+    replace = Path.replace
+
+    def watched(self: Path, target: str) -> Path:
+        moved.append(Path(target).name)
+        if moved[-1] == "r.json":
+            raise PermissionError(1, "Operation not permitted", str(self))
+        return replace(self, target)
+
+    call = ("redact", days, *ORDERED, "-p", "20", "-o", "o.csv", "--save-plan", "p.json")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "replace", watched)
+        good = run(*call, "--csv", "r.csv")
+        assert good.exit_code == 0, good.output
+        assert moved == ["p.json", "r.csv", "o.csv"]
+        assert good.stderr.splitlines()[-3:] == ["wrote o.csv", "wrote p.json", "wrote r.csv"]
+        (folder / "o.csv").unlink()
+        bad = run(*call, "--json", "r.json")
+    assert (bad.exit_code, (folder / "o.csv").exists()) == (2, False)
+    assert "expected --json to be written to 'r.json', got an error" in bad.stderr
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_options_that_would_be_ignored(run: Run, days: Path) -> None:
+    Path("chain.json").write_text(
+        '{"transition": [[0.8, 0.2], [0.3, 0.7]], "states": ["dry", "wet"]}', encoding="utf-8"
+    )
+    call = ("redact", days, *ORDERED, "-p", "20")
+    made = run(*call, "--chain", "chain.json", "--save-plan", "plan.json", "-q")
+    assert made.exit_code == 0, made.output
+    for options, text in (
+        (("--chain", "chain.json", "--smoothing", "1"), "no --smoothing with a chain"),
+        (("--plan", "plan.json", "--smoothing", "1"), "no --smoothing with a plan"),
+        (("--plan", "plan.json", "-m", "optimal"), "no --mechanism with a plan"),
+        (("--plan", "plan.json", "--confidence", "0.9"), "no --confidence with a plan"),
+    ):
+        result = run(*call, *options)
+        assert (result.exit_code, text in result.stderr) == (2, True), result.output
+
+
+def test_minus_zero_and_hints(run: Run, days: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run("redact", days, *ORDERED, "-p", "20", "-e", "-0")
+    assert result.exit_code == 0, result.output
+    assert "within the 0 asked for" in " ".join(result.stdout.split())
+
+    def full(*_: object, **__: object) -> None:
+        raise CapacityError("expected less, got more")
+
+    monkeypatch.setattr("seepage.plan.redacting.redact_table", full)
+    result = run("redact", days, *ORDERED, "-p", "20")
+    assert (result.exit_code, result.stderr) == (2, "error: expected less, got more\n")

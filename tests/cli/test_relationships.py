@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import Result
 
@@ -155,6 +156,38 @@ def test_estimates(run: Run, collected: tuple[Path, Path], folder: Path) -> None
     assert done.exit_code == 0, done.output
     assert "not a release" in (folder / "e.html").read_text("utf-8")
     assert "Uncorrected" in (folder / "e.svg").read_text("utf-8")
+
+
+def test_what_is_doubtful_is_warned_of(run: Run, collected: tuple[Path, Path]) -> None:
+    plan, reports = collected
+    pl.read_parquet(reports).drop("(plan)").write_csv("raw.csv")
+    pair = ("--pair", "sex,copy")
+    raw = run("relationships", "--plan", plan, "--reports", "raw.csv", *pair)
+    assert raw.exit_code == 0, raw.output
+    assert raw.stderr.startswith("warning: For 2,400 records it could not be checked that these")
+    content = read(
+        run(
+            "relationships", plan, "--reports", reports, "--reports", reports, *pair, "--json", "-q"
+        )
+    )
+    said = "reports.parquet is given twice: each of its records counts 2 times."
+    assert content["records"] == 4800
+    assert said in content["assumptions"]
+    twice = run("relationships", plan, "--reports", reports, "--reports", reports, *pair)
+    assert twice.stderr == f"warning: {said}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [(["five.yaml"], "five.yaml"), (["--example"], "--example"), (["-c", "sex"], "--columns"),
+     (["plan.json"], "plan.json"), (["--n-bins", "3"], "--n-bins")],
+)  # fmt: skip
+def test_a_table_beside_a_plan(
+    run: Run, five: Path, collected: tuple[Path, Path], words: list[str], shown: str
+) -> None:
+    result = run("relationships", *words, "--plan", "plan.json")
+    assert result.exit_code == 2
+    assert result.stderr == f"error: expected either a table or --plan, got {shown} and --plan\n"
 
 
 def test_infeasible(run: Run, five: Path) -> None:

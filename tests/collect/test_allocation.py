@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from itertools import combinations
+from fractions import Fraction
+from itertools import combinations, permutations
 
 import mpmath
 import numpy as np
@@ -114,6 +115,35 @@ def test_never_worse_than_random_allocations(seed, objective):
     if objective != "sum":
         assert found.standing is Standing.EXACT
     assert found.value <= found.bound
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_order_of_summing_is_within_the_total(seed):
+    rng = np.random.default_rng(seed)
+    sizes, total = rng.integers(2, 20, rng.integers(2, 7)).tolist(), float(rng.uniform(0.01, 8))
+    if seed == 0:
+        sizes, total = [7, 13, 19, 15], 2.9294922356052826
+    budgets = list(allocate(sizes, total, objective="worst").budgets.values())
+    for order in permutations(budgets):
+        assert sum(order) <= total
+        assert float(np.sum(order)) <= total
+    assert sum(map(Fraction, budgets)) > Fraction(total) * (1 - Fraction(1, 10**14))
+
+
+def test_a_sum_without_rounding_is_spent_to_the_last_bit():
+    found = allocate([4, 4, 4], 3.0, objective="geometric", minimum=1.0)
+    assert list(found.budgets.values()) == [1.0, 1.0, 1.0]
+    least = [0.1, 0.2, 0.3]  # in this order they add up to more than 0.6
+    tight = allocate([4, 4, 4], math.fsum(least), objective="worst", minimum=least)
+    assert list(tight.budgets.values()) == least
+
+
+def test_equal_retentions_are_told_once():
+    verdict = allocate([4] * 3, 3.0, objective="worst").verdict
+    assert "every relationship keeps 9.0 % of its covariance;" in verdict
+    assert "the most" not in verdict
+    other = allocate([4, 4, 9], 3.0, objective="sum").verdict
+    assert "the most, and" in other
 
 
 def test_the_total_is_spent():

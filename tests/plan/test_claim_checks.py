@@ -121,8 +121,62 @@ def test_a_target_is_not_vouched_for(example, tmp_path) -> None:
     plan = make_plan(example, budgets=budgets)
     assert plan.target == 3.0
     assert any("not vouched for" in s and "them is larger" in s for s in plan.assumptions)
+    assert set(plan.above_target) == {"self_rated_health", "outpatient_visits"}
+    assert plan.verdict.endswith(
+        "The target of 3 nats, which the budgets were calibrated for, is not vouched for about 2 "
+        "of 10 attributes."
+    )
     write_plan(plan, tmp_path / "plan.json")
     assert read_plan(tmp_path / "plan.json") == plan
+
+
+def test_a_calibration_is_held_against_the_records(example) -> None:
+    """Evidence is the exact leakage at the calibrated budgets; other methods are not tested."""
+    model = example.model
+    found = calibrate(model, 3.0)
+    assert {item.about for item in found.evidence} == {"outpatient_visits", "self_rated_health"}
+    for item in found.evidence:
+        again = total_leakage(model, found.budgets, item.about, "joint", attributes=item.sources)
+        assert item.leakage == pytest.approx(again[item.about], rel=1e-9)
+        assert item.leakage > item.claimed == found.totals[item.about]
+    assert not found.missed  # 2.29 nats are below the target
+    assert found.standing is Standing.HEURISTIC
+    assert found.verdict.startswith(
+        "The target of 3 nats is not vouched for: these records refute the dependency tree. By the "
+        "tree the total about 'self_rated_health' is 2.101 nats, but the reports of age, "
+    )
+    assert "alone tell 2.288 (1 more like it). Use method 'group'" in found.verdict
+    assert any("refute the dependency tree for outpatient" in s for s in found.assumptions)
+    assert [item["about"] for item in found.to_dict()["evidence"]] == [
+        item.about for item in found.evidence
+    ]
+    group = calibrate(model, 3.0, method="group")
+    assert group.evidence == ()
+    assert group.standing is Standing.UPPER
+    carried = make_plan(model.domain, budgets=found)  # nothing to compute totals from
+    assert carried.totals["age"].standing is Standing.HEURISTIC
+    assert "no bound" in carried.verdict
+
+
+def test_a_target_that_reports_exceed() -> None:
+    """By pairs the exclusive or of two coins is independent of both; together they tell it."""
+    found = calibrate(XOR, 1.0)
+    assert found.missed
+    worst = max(found.evidence, key=lambda item: item.leakage)
+    assert worst.leakage > 1.0
+    assert found.verdict.startswith("The target of 1 nats is missed: these records refute")
+    told = f"the reports of a, b, xor alone tell {worst.leakage:.3f}"
+    assert told in found.verdict
+    counted = calibrate(prepare(XOR).counts, 1.0)
+    assert counted.evidence == ()
+    assert not counted.missed
+    assert any("not put to a test" in s for s in counted.assumptions)
+    endless = calibrate(XOR, math.inf)
+    assert endless.evidence == ()
+    chain = calibrate({"a": [0, 0, 1, 1], "b": [0, 0, 1, 1]}, 1.0)
+    assert chain.evidence == ()
+    assert any("no proof" in s for s in chain.assumptions)
+    assert make_plan(XOR, budgets=found).above_target
 
 
 def test_other_plans_stay_as_they_are(example) -> None:

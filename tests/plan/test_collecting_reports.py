@@ -20,7 +20,7 @@ from seepage.collect.records import written_labels
 from seepage.collect.registry import mechanism
 from seepage.domain import Attribute, Domain
 from seepage.errors import DomainError, InvalidInputError, SeepageError, TableError
-from seepage.plan.collecting import make_plan, randomize
+from seepage.plan.collecting import declared_nulls, make_plan, randomize
 from seepage.plan.reports_io import (
     ENDINGS,
     read_reports,
@@ -182,6 +182,53 @@ def test_reports_that_do_not_say_their_plan(name: str, tmp_path: Path) -> None:
     for ending in ENDINGS:  # what is not known is not written as if it were
         write_reports(found, tmp_path / f"unknown{ending}")
         assert_same(found, read_reports(tmp_path / f"unknown{ending}", plan))
+
+
+def test_reports_are_not_randomised_again(tmp_path: Path) -> None:
+    """In frames and every format, alone or among tables; without the column nothing can tell."""
+    domain = Domain.of({"a": ["x", "y"], "b": ["u", "v"]})
+    plan = independent(domain, 1.0)
+    reports = randomize({"a": ["x", "y"], "b": ["u", "v"]}, plan)
+    sources: list[object] = [
+        reports_frame(reports),
+        reports_frame(reports).to_dict(as_series=False),
+    ]
+    for ending in ENDINGS:
+        write_reports(reports, tmp_path / f"r{ending}")
+        sources.append(tmp_path / f"r{ending}")
+    for source in sources:
+        with pytest.raises(TableError, match=r"true values, got reports.*'\(plan\)'.*already"):
+            randomize(source, plan)
+    with pytest.raises(DomainError, match=r"'\(plan\)'"):
+        plan.randomize_record({"a": "x", "b": "u", "(plan)": "?"})
+    assert randomize(reports_frame(reports).drop("(plan)"), plan).size == 2
+
+
+def test_categories_of_tables_and_of_records() -> None:
+    """What `1`, `1.0` and `"1"` are depends on whether columns have one type."""
+    plan = independent(Domain.of({"a": [1, 2]}), math.inf)
+    found = randomize({"a": [1.0, 2.0]}, plan, allow_unprotected=True)
+    assert found.values[0].tolist() == [0, 1]
+    for value in (1.0, "1", True):
+        with pytest.raises(DomainError, match="column 'a'"):
+            plan.randomize_record({"a": value}, allow_unprotected=True)
+    both = independent(Domain.of({"a": [1, "1"]}), math.inf)
+    assert both.randomize_record({"a": "1"}, allow_unprotected=True)["a"] == 1  # a position
+    for column in ([1], ["1"]):
+        with pytest.raises(DomainError, match="differ in a table, got 1 and '1'"):
+            randomize({"a": column}, both, allow_unprotected=True)
+
+
+def test_null_values_that_are_categories() -> None:
+    domain = Domain((Attribute("a", ("no", "yes")), Attribute("b", ("u", "?"), missing="?")))
+    plan = independent(domain, 1.0)
+    table = {"a": ["no", "yes"], "b": ["u", "no"]}
+    assert randomize(table, plan, null_values=["no"]).size == 2  # missing in b, a category of a
+    alone = independent(domain.project(["a"]), 1.0)
+    with pytest.raises(InvalidInputError, match=r"missing in some column, got 'no'.*column 'a'"):
+        randomize({"a": ["no", "yes"]}, alone, null_values=["no"])
+    assert randomize({"a": ["no", "yes"]}, alone, null_values=["", "NA"]).size == 2
+    assert declared_nulls(plan, ["no", "?", "u", "NA"]) == [("no", "a", ("b",)), ("u", "b", ())]
 
 
 def test_text_and_typed_files_together(tmp_path: Path) -> None:

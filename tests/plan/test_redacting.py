@@ -375,6 +375,16 @@ def test_hostile_files(tmp_path, text):
         {"chain": 3},
         {"notes": None},
         {"chain_set": {"lower": 1}},
+        {"unit": "bits"},
+        {"epsilons": "1"},
+        {"epsilons": [True]},
+        {"epsilons": ["1"]},
+        {"mechanism": None},
+        {"version": True},
+        {"notes": [1]},
+        {"positions": [2.0]},
+        {"chain": {"states": ["a", "b"], "transition": 0.5, "initial": None}},
+        {"chain": {"states": "ab", "transition": [[0.5, 0.5], [0.5, 0.5]], "initial": None}},
     ],
 )
 def test_hostile_plans(tmp_path, change):
@@ -384,15 +394,107 @@ def test_hostile_plans(tmp_path, change):
     path.write_text(json.dumps(content), encoding="utf-8")
     assert read_plans(path)[0].leakage == result.leakage
     path.write_text(json.dumps(content | change), encoding="utf-8")
-    with pytest.raises(SeepageError):
+    with pytest.raises(SeepageError, match=r"^expected ") as caught:
         read_plans(path)
+    assert "object is not" not in str(caught.value)  # no words of the interpreter
+
+
+def test_entries_of_a_chain_file_are_known(tmp_path):
+    path = tmp_path / "chain.json"
+    P = [[0.5, 0.5], [0.5, 0.5]]
+    path.write_text(json.dumps({"transition": P, "intial": [1, 0]}), encoding="utf-8")
+    with pytest.raises(TableError, match=r"got 'intial'\. Did you mean 'initial'"):
+        read_chain(path)
+    path.write_text(json.dumps({"transitions": P}), encoding="utf-8")
+    with pytest.raises(TableError, match="'transition'"):
+        read_chain(path)
+    path.write_text(json.dumps({"transition": P, "initial": None, "states": None}), "utf-8")
+    assert read_chain(path).is_stationary
+
+
+@pytest.mark.parametrize("how", ["chain", "plan"])
+@pytest.mark.parametrize("also", [{"smoothing": 0.5}, {"mechanism": "optimal"}])
+def test_what_would_be_ignored_is_refused(how, also):
+    given = {"chain": CHAIN} if how == "chain" else {"plan": redact.certified(CHAIN, 5, 2, 1.0)}
+    table = {"s": ["in", "out", "in", "in", "out"]}
+    redact_table(table, protect=2, apply=False, smoothing=0.0, **given)
+    if how == "chain" and "mechanism" in also:
+        assert redact_table(table, protect=2, apply=False, **also, **given).mechanism == "optimal"
+        return
+    with pytest.raises(InvalidInputError, match=f"expected no {next(iter(also))} with a {how}"):
+        redact_table(table, protect=2, **also, **given)
+
+
+def test_minus_zero_is_zero():
+    result = redact_table({"s": list("abbaabba")}, -0.0, protect=2, apply=False)
+    assert "-0" not in result.verdict
+    assert str(result.plans[0].epsilons) == "(0.0,)"
+    judged = redact_table({"s": list("abbaabba")}, -0.0, plan=result.plans, apply=False)
+    assert str(judged.plans[0].epsilons) == "(0.0,)"
+    assert str(compare_mechanisms(CHAIN, 5, 2, [-0.0], ["certified"]).epsilons) == "(0.0,)"
+
+
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [
+        (["2024-01-01", "2024-01-02", "2024-03-01", "2024-03-02"], "(1 to 59 days)"),
+        (["2024/01/01", "2024/01/02", "2024/01/03", "2024/01/04"], None),
+        (["2024-02-28", "2024-02-29", "2024-03-01", "2024-03-02"], None),  # a leap year
+        (["2023-02-28", "2023-03-01", "2023-03-02", "2023-03-04"], "(1 to 2 days)"),
+        (["2024-01-01 22:00", "2024-01-01 23:00", "2024-01-01 24:00", "2024-01-02 01:00"], None),
+        (["2024-01-01 22:00", "2024-01-01 23:00", "2024-01-02 00:30", "2024-01-02 01:30"],
+         "(1 to 1.5 hours)"),
+        (["2024-01-01T00:00:00.25", "2024-01-01T00:00:00.50", "2024-01-01T00:00:00.75",
+          "2024-01-01T00:00:01.50"], "(0.25 to 0.75 seconds)"),
+        (["1", "2", "5", "6"], "(1 to 3)"),
+    ],
+)  # fmt: skip
+def test_gaps_in_time_are_told(tmp_path, times, told):
+    path = tmp_path / "days.csv"
+    rows = [f"{t},{s}" for t, s in zip(times, "abab", strict=True)]
+    path.write_text("\n".join(["t,s", *reversed(rows)]) + "\n", encoding="utf-8")
+    found = read_sequences(path, 1, order="t", state="s")
+    assert found.values == (tuple("abab"),)
+    notes = [note for note in found.notes if note.startswith("Steps in column 't' differ ")]
+    assert len(notes) == (told is not None)
+    assert told is None or told in notes[0]
+
+
+def test_gaps_are_those_of_a_typed_column(tmp_path):
+    dates = ["2024-01-01", "2024-01-02", "2024-03-01", "2024-03-02"]
+    frame = pl.DataFrame({"t": dates, "s": list("abab")})
+    frame.write_csv(tmp_path / "x.csv")
+    typed = frame.with_columns(pl.col("t").str.to_date())
+    typed.write_parquet(tmp_path / "x.parquet")
+    typed.with_columns(pl.col("t").cast(pl.Datetime("us"))).write_parquet(tmp_path / "y.parquet")
+    notes = [
+        read_sequences(tmp_path / name, 1, order="t", state="s").notes
+        for name in ("x.csv", "x.parquet", "y.parquet")
+    ]
+    assert notes[0] == notes[1] == notes[2]
+    assert any("(1 to 59 days)" in note for note in notes[0])
+
+
+@pytest.mark.parametrize(
+    "wrong", ["2024-02-30", "2024-31-05", "2024-01-01 24:01", "2024-01-01 10:75", "0000-01-01"]
+)
+def test_dates_must_exist(tmp_path, wrong):
+    first = "2024-01-01 10:00"[: len(wrong)]
+    path = tmp_path / "x.csv"
+    path.write_text(f"t,s\n{first},a\n{wrong},b\n", encoding="utf-8")
+    with pytest.raises(TableError, match=f"that exist, .* column 't', got '{wrong}'"):
+        read_sequences(path, 1, order="t", state="s")
+    digits = "0" * 19
+    path.write_text(f"t,s\n{first[:10]} 10:00:00.{digits},a\n{first[:10]} 10:00:01.{digits},b\n")
+    with pytest.raises(TableError, match="fewer digits"):
+        read_sequences(path, 1, order="t", state="s")
 
 
 @pytest.mark.parametrize(
     "options",
     [{"chain": 3}, {"states": "ab"}, {"states": []}, {"states": [["a"], "b"]}, {"rng": "x"},
      {"states": ["a", "a", "b"]}, {"confidence": "x"}, {"smoothing": "x"}, {"plan": []},
-     {"epsilon": "x"}, {"epsilon": None, "mechanism": None}, {"sequence_id": "s"}],
+     {"epsilon": "x"}, {"epsilon": None, "mechanism": 3}, {"sequence_id": "s"}],
 )  # fmt: skip
 def test_hostile_parameters(options):
     with pytest.raises(SeepageError):

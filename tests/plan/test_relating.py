@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from seepage.collect.designs import independent, sampled_views
+from seepage.collect.relationships import Estimate
 from seepage.domain import Domain
 from seepage.plan._clear import POWER, quantity, records_needed, rounded_up, threshold
-from seepage.plan.relating import estimate_relationships, retention_table
+from seepage.plan.relating import RelationshipEstimates, estimate_relationships, retention_table
 
 TEN = Domain.of({f"x{i}": [1, 2, 3, 4] for i in range(10)})
 
@@ -108,6 +109,59 @@ def test_recommendations_are_taken_together() -> None:
     assert all(item.recommended == "corrected" for item in result.estimates)
     assert any(item.better == "cannot tell" for item in result.estimates)
     assert "Correcting pays for all 45 relationships; for" in result.verdict
+    assert "of them this is judged by their mean strength, as the reports alone" in result.verdict
+
+
+def test_nothing_is_compared_without_an_uncorrected_value() -> None:
+    """Subsets are no categories: an impossible value is not recommended, a possible one is."""
+    names = [f"x{i}" for i in range(4)]
+    plan = independent(Domain.of({name: [1, 2, 3, 4] for name in names}), 0.5, mechanism="subset")
+    codes = np.random.default_rng(1).integers(0, 4, (300, 4))
+    result = estimate_relationships(plan.randomize_codes(codes, rng=2))
+    beyond = [item for item in result.estimates if abs(item.estimate or 0.0) > 1]
+    good = [item for item in result.estimates if item.estimate is not None and item not in beyond]
+    assert beyond
+    assert good
+    for item in beyond:
+        assert (item.better, item.recommended, item.chosen) == ("", "", None)
+    for item in good:
+        assert (item.recommended, item.chosen) == ("corrected", item.estimate)
+    assert "Correcting pays" not in result.verdict
+    assert "no uncorrected value to compare with" in result.verdict
+    assert f"{len(beyond)} of 6 corrected value" in result.verdict
+    assert "impossible and not recommended" in result.verdict
+
+
+def made_up(better: str, recommended: str, *, compared: bool = True) -> Estimate:
+    value = 0.1 if compared else None
+    return Estimate(
+        "correlation", ("a", "b"), 0.2, 0.1, 0.0, 0.4, value, value, 0.01, value, better, 0.95, 100,
+        recommended=recommended, gap_error=value, possible=(-1.0, 1.0),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("items", "advice"),
+    [
+        ([("corrected", "corrected")] * 2, "Correcting pays for all 2 relationships."),
+        ([("uncorrected", "uncorrected")],
+         "For the relationship the uncorrected value is expected to have the smaller error."),
+        ([("cannot tell", "corrected")],
+         "Correcting pays for the relationship; this is judged by its size, as the reports alone "
+         "cannot tell."),
+        ([("cannot tell", "uncorrected")] * 5 + [("corrected", "corrected")],
+         "For 5 of 6 relationships the uncorrected value is expected to have the smaller error, "
+         "for the other 1 the corrected one; for 5 of them this is judged by their mean strength, "
+         "as the reports alone cannot tell."),
+        ([("corrected", "corrected"), ("corrected", "corrected", False)],
+         "Correcting pays for the relationship with both values. For 1 of 2 there is no "
+         "uncorrected value to compare with."),
+        ([("corrected", "corrected", False)], "There is no uncorrected value to compare with."),
+    ],
+)  # fmt: skip
+def test_advice(items, advice) -> None:
+    estimates = tuple(made_up(*item[:2], compared=len(item) == 2) for item in items)
+    assert RelationshipEstimates(estimates, 100, False, ()).verdict.endswith(f". {advice}")
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,12 @@ from seepage import report
 from seepage.errors import InvalidInputError
 from seepage.plan.redacting import redact_table
 from seepage.plan.redaction_comparison import compare_mechanisms
+from seepage.report.redaction_svg import HEIGHT, LEFT, RIGHT, TOP, WIDTH, comparison_picture
 from seepage.report.redaction_text import redaction_text
-from seepage.report.redaction_words import estimate, positions, thinned, worst_case
+from seepage.report.redaction_words import estimate, positions, rounded, thinned, worst_case
 from seepage.sequence import redact
 from seepage.sequence.chain import MarkovChain
+from seepage.sequence.uncertain import ChainSet
 
 EVIL = "<script>alert(1)</script>\x07"
 CHAIN = MarkovChain(np.array([[0.8, 0.2], [0.3, 0.7]]), states=("in", EVIL))
@@ -174,7 +176,7 @@ def test_first_plan_of_several_is_named_and_a_fit_is_rounded(comparison):
     result = redact_table(
         table, 1.0, protect="opt_out", sequence_id="who", state="place", smoothing=0.5, apply=False
     )
-    name = "For the first plan (5 records, 0 protected)"
+    name = "For the first plan (5 records, record 0 protected)"
     text = printed(redaction_text(result, comparison=comparison), 120)
     assert text.count(name) == 2
     assert text.index("--chain chain.json") < text.index("--out redacted.csv")
@@ -189,3 +191,62 @@ def test_first_plan_of_several_is_named_and_a_fit_is_rounded(comparison):
                                                 result.fitted.standard_errors)))  # fmt: skip
     assert shown in text
     assert shown in page
+
+
+@pytest.mark.parametrize("epsilons", [[0.25, 0.5, 1, 2, 4], [0.5], [0.0], [50.0]])
+def test_line_of_epsilon_has_slope_one(epsilons):
+    chain = MarkovChain.binary(0.14, 0.32)
+    compared = compare_mechanisms(chain, 60, 30, epsilons, ["certified", "quilt", "published"])
+    drawn = str(comparison_picture(compared, "leakage"))
+    (line,) = re.findall(r'class="now" d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"', drawn)
+    x0, y0, x1, y1 = map(float, line)
+    end, top = epsilons[-1] or 1.0, max(x for row in compared.leakages.values() for x in row) or 1.0
+    assert (x0, y0) == (LEFT, TOP + HEIGHT)
+    across, up = (x1 - x0) / (WIDTH - LEFT - RIGHT) * end, (y0 - y1) / HEIGHT * top
+    assert across == pytest.approx(up, rel=2e-3, abs=2e-3 * top)  # coordinates have one decimal
+    assert across == pytest.approx(min(end, top), rel=2e-3)
+    for name in ("certified", "quilt", "published"):
+        assert f"<title>{name}</title>" in drawn
+
+
+def test_page_compares_all_that_the_text_does(result, comparison):
+    page = report.html(result, comparison=comparison)
+    for name in comparison.utilities:
+        assert page.count(f"</span>{name}") == 1
+    assert "path.quilt" in page
+
+
+def test_worst_case_says_where_nothing_is_released():
+    chain = MarkovChain([[0.9, 0.1], [0.3, 0.7]], states=("a", "b"))
+    plan = redact.certified(chain, 12, 3, 1.0)
+    (found,) = plan.leakages
+    where = max(found.output)
+    alone = worst_case(plan)
+    assert f"record {where} is released as " in alone
+    assert "and nothing is released before record 3; about record 3" in alone
+    r = np.ones((3, 2))
+    r[[0, 2], 0] = 0.01
+    both = worst_case(redact.from_probabilities(chain, r, 1))
+    assert both == "Worst case: no record is released; about record 1 it tells b from a."
+    limits = ChainSet(chain, chain.transition - 0.05, chain.transition + 0.05)
+    told = worst_case(redact.quilt(limits, 12, 3, 1.0))
+    assert re.fullmatch(r"Worst case: about record 3 it tells \w from \w\.", told)
+
+
+def test_chain_of_a_plan_from_a_fit_is_rounded():
+    shown = [rounded(p) for p in (0.5, 0.6789, 0.9333, 0.0412, 0.99584, 1.0, 0.0, 1e-9)]
+    assert shown == ["0.5", "0.7", "0.93", "0.04", "0.996", "1", "0", "0.000000001"]
+    states = ["in", "out", "out", "in", "in", "in", "out", "in", "in", "out"] * 12
+    made = redact_table({"place": states}, 1.0, protect=30, apply=False)
+    again = redact_table({"place": states}, plan=made.plans, apply=False)
+    exact = {f"{p:.4f}" for p in made.known.transition.ravel()}
+    for text in (
+        printed(redaction_text(again), 100),
+        report.html(again),
+        report.html(made.plans[0]),
+    ):
+        assert "of a fit, rounded" in text
+        assert not any(number in text for number in exact)
+    free = printed(redaction_text(redact_table(
+        {"place": states}, 1.0, protect=30, chain=made.known, apply=False)), 100)  # fmt: skip
+    assert all(number in free for number in exact)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -83,11 +84,61 @@ def test_there_and_back():
         assert back.chain.states == plan.chain.states
 
 
+def test_two_draws_leak_as_one_with_squared_probabilities():
+    rng = np.random.default_rng(4)
+    n, p = 4, 1
+    xs = np.array(list(itertools.product(range(2), repeat=n)))
+    hide = np.array(list(itertools.product((False, True), repeat=n)))
+    for _ in range(12):
+        chain = MarkovChain(rng.dirichlet(np.ones(2), size=2))
+        r = rng.choice([0, 0.3, 0.9, 1], size=(n, 2)) * rng.random((n, 2)) ** 0.1
+        r[p] = 1
+        plan = redact.from_probabilities(chain, r, p)
+        law = chain.start[xs[:, 0]] * chain.transition[xs[:, :-1], xs[:, 1:]].prod(axis=1)
+        own = plan.redact_probability[np.arange(n), xs]
+        draw = np.where(hide, own[:, np.newaxis], 1 - own[:, np.newaxis]).prod(axis=2)
+        seen = (np.where(hide, 2, xs[:, np.newaxis]) * 3 ** np.arange(n)).sum(axis=2)
+        table = np.zeros((3**n, 3**n, 2))  # p(both outputs, X_p)
+        for i in range(2**n):
+            both = law[i] * draw[i][:, np.newaxis] * draw[i]
+            np.add.at(table[:, :, xs[i, p]], (seen[i][:, np.newaxis], seen[i]), both)
+        rows = table[table.sum(axis=2) > 0] / table.sum(axis=(0, 1))
+        wanted = np.inf if (rows == 0).any() else np.abs(np.log(rows[:, 0] / rows[:, 1])).max()
+        if plan.leakage_of_two is None:
+            assert plan.leakage == pytest.approx(wanted, abs=1e-12)
+        else:
+            assert plan.leakage_of_two == pytest.approx(wanted, abs=1e-10)
+            assert plan.leakage_of_two >= plan.leakage - 1e-12
+
+
+def test_second_draws_are_told():
+    plan = redact.optimal(MarkovChain.binary(0.01, 0.8), 10, 0, 0.5)
+    assert plan.leakage == pytest.approx(0.5, abs=1e-6)
+    assert plan.leakage_of_two == pytest.approx(1.0516, abs=5e-4)
+    assert plan.assumptions[-1].endswith("Two draws by this plan together leak 1.052 nats.")
+    same = redact.data_independent(CHAIN, 10, 2, 0.5)
+    assert same.leakage_of_two is None  # no draw differs from another
+    assert not any("Two draws" in text for text in same.assumptions)
+
+
+def test_silent_sides_are_written():
+    plan = redact.certified(CHAIN, 12, 3, 1.0)
+    (found,) = plan.leakages
+    assert found.silent == ("before",)
+    assert plan.to_dict()["leakages"][0]["silent"] == ["before"]
+
+
 def test_damaged_files():
     good = redact.certified(CHAIN, 10, 2, 0.5).to_dict()
     for damage in (
         {"format": "other"},
         {"version": 2},
+        {"version": True},
+        {"unit": "bits"},
+        {"mechanism": None},
+        {"epsilons": "1"},
+        {"epsilons": [True]},
+        {"epsilons": ["nan"]},
         {"chain": None},
         {"positions": [99]},
         {"epsilons": [-1.0]},

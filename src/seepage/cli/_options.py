@@ -65,8 +65,9 @@ class Command(TyperCommand):
             valued = _output.target(following) is None or following.lower().endswith(".json")
             read.append("--json=-" if word == "--json" and not valued else word)
         if not set(ctx.help_option_names) & set(read):
+            order = self.make_parser(ctx).parse_args(args=list(read))[2]  # a usage error is raised
             with guard(debug=False):
-                _refuse_repeats(self.make_parser(ctx).parse_args(args=list(read))[2])
+                _refuse_repeats(order)
         return super().parse_args(ctx, read)
 
 

@@ -1,15 +1,16 @@
 """Where results go: checked before the work, rendered whole, then written.
 
-No file is opened before everything that will be written exists in memory, and each file is
-written under a temporary name and moved.
+No file is opened before everything that will be written exists in memory. All files are written
+under temporary names first and moved when each of them is there, so that an error leaves none.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ Render = Callable[["Result"], bytes]
 
 STDOUT = "-"
 CHART_SUFFIXES = (".png", ".svg")
+MAIN = "--out"
+"""The option of the file that others tell about: it appears last."""
 
 
 @dataclass(frozen=True)
@@ -184,38 +187,87 @@ def _is_open(number: int) -> bool:
 
 
 def write(outputs: Iterable[Output], result: Result) -> list[Path]:
-    """Render everything, then write everything.
+    """Render everything, then write everything: all files appear, or none does.
+
+    What ``--out`` asks for appears last. Standard output and devices cannot be taken back: they
+    are written when all files are ready.
 
     Returns
     -------
     list of Path
-        The files written, in order.
+        The files written, in the order of `outputs`.
+
+    Raises
+    ------
+    InvalidInputError
+        If something cannot be written; the message names the option and the path.
     """
     rendered = [(output, output.render(result)) for output in outputs]
-    files = []
-    for output, content in rendered:
-        if output.path is None:
-            sys.stdout.buffer.write(content)
-            sys.stdout.flush()
-        else:
-            if output.folder:
-                output.path.parent.mkdir(exist_ok=True)
-            _write(output.path, content)
-            files.append(output.path)
-    return files
+    made: list[Path] = []  # folders
+    staged: list[tuple[Output, Path]] = []
+    direct: list[tuple[Output, bytes]] = []
+    try:
+        for output, content in rendered:
+            if output.path is None or _is_device(output.path):
+                direct.append((output, content))
+                continue
+            with _told(output):
+                if output.folder and not output.path.parent.exists():
+                    output.path.parent.mkdir()
+                    made.append(output.path.parent)
+                staged.append((output, _stage(output.path, content)))
+        for output, content in direct:
+            with _told(output):
+                _write_through(output.path, content)
+        # One by one, so that only those that are not in place yet are removed after an error.
+        staged.sort(key=lambda item: item[0].option == MAIN)
+        while staged:
+            output, temporary = staged[0]
+            assert output.path is not None
+            with _told(output):
+                temporary.replace(os.path.realpath(output.path))
+            del staged[0]
+    except BaseException:
+        for _, temporary in staged:
+            temporary.unlink(missing_ok=True)
+        for folder in made:
+            with contextlib.suppress(OSError):  # not empty: something is in place
+                folder.rmdir()
+        raise
+    return [output.path for output, _ in rendered if output.path is not None]
 
 
-def _write(path: Path, content: bytes) -> None:
-    from seepage.results import write_bytes
+@contextlib.contextmanager
+def _told(output: Output) -> Iterator[None]:
+    """Name the option and the path as they were typed, and no temporary name."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        shown = "standard output" if output.path is None else repr(str(output.path))
+        reason = error.strerror or type(error).__name__
+        msg = f"expected {output.option} to be written to {shown}, got an error: {reason}"
+        raise InvalidInputError(msg) from error
 
+
+def _stage(path: Path, content: bytes) -> Path:
+    from seepage.results import stage_bytes
+
+    return stage_bytes(os.path.realpath(path), content)  # links are followed, not replaced
+
+
+def _write_through(path: Path | None, content: bytes) -> None:
+    if path is None:
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+        return
     number = _descriptor(path)
     if number is not None:
         with open(number, "wb", closefd=False) as stream:
             stream.write(content)
-    elif _is_device(path):
-        path.write_bytes(content)
     else:
-        write_bytes(os.path.realpath(path), content)  # links are followed, not replaced
+        path.write_bytes(content)
 
 
 def _encode(text: str) -> bytes:

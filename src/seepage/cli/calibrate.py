@@ -13,7 +13,7 @@ import typer
 
 from seepage.cli import _output, _parse
 from seepage.cli._options import BUDGETS, OUTPUT, FileOptions, RunOptions, TableOptions, expand
-from seepage.cli._run import EXIT_CODES, Work, guard, say
+from seepage.cli._run import EXIT_CODES, TARGET_MISSED, Work, guard, say
 from seepage.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ EPILOG = (
     "[bold]seepage calibrate --example[/bold]\n\n"
     "[bold]seepage calibrate people.csv -x id --target 3 --out budgets.json[/bold]\n\n"
     "[bold]seepage audit people.csv -x id --budgets budgets.json[/bold]\n\n"
-    f"Exit codes: 0 done, 1 no budgets meet the --target, {EXIT_CODES}."
+    "Exit codes: 0 done, 1 no budgets meet the --target or the records show that it is missed, "
+    f"{EXIT_CODES}."
 )
 DEFAULT_K = 2
 
@@ -196,6 +197,9 @@ def calibrate(
                 _print(result, out)
             for file in written:
                 say(f"wrote {file}")
+        if result.missed:
+            say("target missed: the records refute the totals by tree; see the verdict")
+            raise typer.Exit(TARGET_MISSED)
 
 
 def _run(

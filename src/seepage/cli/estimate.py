@@ -135,6 +135,8 @@ def estimate(
             work.stage("Writing")
             written = _output.write(outputs, result)
         if not run.quiet:
+            for doubt in result.doubts:
+                say(f"warning: {doubt}")
             if all(output.path is not None for output in outputs):
                 _print(result)
             for file in written:

@@ -13,7 +13,7 @@ import typer
 
 from seepage.cli import _output, _parse
 from seepage.cli._options import OUTPUT, FileOptions, RunOptions, TableOptions, expand
-from seepage.cli._run import EXIT_CODES, Work, guard, say
+from seepage.cli._run import EXIT_CODES, TARGET_MISSED, Work, guard, say
 from seepage.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ EPILOG = (
     "--out plan.json[/bold]\n\n"
     "[bold]seepage plan domain.yaml --epsilon 2 --design views --k 2 --out plan.json[/bold]\n\n"
     "[bold]seepage randomize people.csv --plan plan.json --out reports.parquet[/bold]\n\n"
-    f"Exit codes: 0 done, 1 totals exceed the target of the calibration, {EXIT_CODES}."
+    "Exit codes: 0 done, 1 totals exceed the target of the calibration (where that is because the "
+    f"records refute the tree, the plan is written all the same), {EXIT_CODES}."
 )
 PANEL = "Plan"
 DEFAULT_K = 2
@@ -208,6 +209,12 @@ def plan(
                 _print(made, out)
             for file in written:
                 say(f"wrote {file}")
+        if made.above_target:
+            say(
+                "target missed: more is claimed than the target of the calibration about "
+                f"{', '.join(made.above_target)}; the assumptions say why"
+            )
+            raise typer.Exit(TARGET_MISSED)
 
 
 def _source(table: TableOptions, work: Work) -> PlanSource:

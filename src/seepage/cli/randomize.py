@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -88,7 +89,7 @@ def randomize(
         if rng is not None:
             say("simulation, not a release: the randomness was seeded")
         if not run.quiet:
-            _tell(reports)
+            _tell(reports, options.get("null_values", ()))
             say(f"wrote {out}")
 
 
@@ -137,10 +138,15 @@ def _run(
     return randomize(paths[0] if len(paths) == 1 else paths, chosen, rng=seed, **options)
 
 
-def _tell(reports: CollectedReports) -> None:
-    from seepage.plan.collecting import domain_was_read
+def _tell(reports: CollectedReports, nulls: Iterable[str]) -> None:
+    from seepage.plan.collecting import declared_nulls, domain_was_read
 
     plan = reports.plan
+    for value, kept, others in declared_nulls(plan, nulls):
+        say(
+            f"warning: {value!r} is a category of column {kept!r} and stays one there; it means "
+            f"missing in {', '.join(others)} only"
+        )
     if domain_was_read(plan):
         say(
             "warning: the categories of this plan were read from data; declare a domain for a "

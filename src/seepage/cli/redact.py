@@ -47,6 +47,9 @@ EPILOG = (
 )
 PRIVACY, CHAIN = "Privacy", "Chain"
 
+OPTIONS = {name: f"--{name}" for name in ("mechanism", "smoothing", "confidence")}
+"""What is typed for arguments that messages name. A chain, a plan and states are also words."""
+
 
 class Mechanism(StrEnum):
     """How records are withheld."""
@@ -209,15 +212,17 @@ def redact(
         ),
     ] = None,
     mechanism: Annotated[
-        Mechanism,
+        Mechanism | None,
         typer.Option(
             "--mechanism",
             "-m",
+            show_default=False,
             rich_help_panel=PRIVACY,
             help="certified: three regions, fast. optimal: the best found, slower. quilt and "
-            "data-independent: a window. published: as printed in the paper; it leaks more than ε.",
+            "data-independent: a window. published: as printed in the paper; it leaks more than ε. "
+            "\\[default: certified]",
         ),
-    ] = Mechanism.CERTIFIED,
+    ] = None,
     plan: Annotated[
         Path | None,
         typer.Option(
@@ -325,7 +330,7 @@ def redact(
     run: RunOptions,
 ) -> None:
     """Redact sequences so that chosen records stay private."""
-    with guard(debug=run.debug):
+    with guard(debug=run.debug, options=OPTIONS, table=False):
         if seed is not None and seed < 0:
             msg = f"expected --seed to be 0 or more, got {seed}"
             raise InvalidInputError(msg)
@@ -337,7 +342,7 @@ def redact(
         _output.check([*writer.targets(), *outputs], [table.path(), *others])
         options = {
             "protect": protect,
-            "mechanism": str(mechanism),
+            "mechanism": None if mechanism is None else str(mechanism),
             "chain": chain,
             "plan": plan,
             "states": _parse.names(states, "--states"),

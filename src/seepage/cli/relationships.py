@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -234,7 +235,7 @@ def relationships(
                 msg = "expected --out with a --total and one --objective"
                 raise InvalidInputError(msg)
             outputs.insert(0, _output.Output("--out", _output.target(out), _as_budgets))
-        plan = plan or _plan_given(table)
+        plan = _plan_given(plan, table)
         chosen = [_names_of(text, "--pair A,B") for text in pairs or ()] or None
         if reports:
             if plan is None:
@@ -254,8 +255,10 @@ def relationships(
                 "confidence": _level(confidence),
             }
             with Work(quiet=run.quiet) as work:
-                result: Result = _estimates(plan, reports, work, options)
+                found = _estimates(plan, reports, work, options)
+                result: Result = found
                 written = _output.write(outputs, result)
+            _warn(() if run.quiet else found.notes)
         else:
             _refuse("with --reports", kind=kind, regress=regress)
             if total is None:
@@ -292,8 +295,11 @@ def relationships(
                 say(f"wrote {file}")
 
 
-def _plan_given(table: TableOptions) -> Path | None:
-    """The plan that stands where a table would."""
+def _plan_given(plan: Path | None, table: TableOptions) -> Path | None:
+    """The plan that was named, or stands where a table would."""
+    if plan is not None:
+        _refuse_table(table)
+        return plan
     paths = list(table.tables or ())
     if len(paths) != 1 or paths[0].suffix.lower() != ".json" or not paths[0].is_file():
         return None
@@ -303,6 +309,23 @@ def _plan_given(table: TableOptions) -> Path | None:
         return None  # the reader of domain files says what is wrong
     is_plan = isinstance(content, dict) and content.get("format") == "seepage.plan"
     return paths[0] if is_plan else None
+
+
+def _warn(notes: Iterable[str]) -> None:
+    for note in notes:
+        say(f"warning: {note}")
+
+
+def _refuse_table(table: TableOptions) -> None:
+    """Refuse a table, or its options, beside a plan, which has the columns."""
+    for item in fields(table):
+        value = getattr(table, item.name)
+        if value != item.default and value:
+            shown = f"--{item.name.replace('_', '-')}"
+            if item.name == "tables":
+                shown = str(value[0])
+            msg = f"expected either a table or --plan, got {shown} and --plan"
+            raise InvalidInputError(msg)
 
 
 def _refuse(where: str, **options: object) -> None:
@@ -396,13 +419,15 @@ def _estimates(
     from seepage.collect.plan_files import read_plan
     from seepage.plan.relating import estimate_relationships
     from seepage.plan.reports_io import read_reports
+    from seepage.tables.sources import repeated
 
     work.stage("Reading the reports")
     chosen = read_plan(plan)
     found = read_reports(reports[0] if len(reports) == 1 else reports, chosen)
     work.stage("Estimating")
     more = f" and {len(reports) - 1} more" if len(reports) > 1 else ""
-    return estimate_relationships(found, name=reports[0].name + more, **options)
+    notes = repeated(reports)
+    return estimate_relationships(found, name=reports[0].name + more, notes=notes, **options)
 
 
 def _given(

@@ -74,6 +74,13 @@ def _check_total(plan: CollectionPlan, claim: Claim, own: float, record: float) 
         raise InvalidInputError(msg)
 
 
+def exceeds_target(plan: CollectionPlan, name: str) -> bool:
+    """Whether the total claimed about an attribute is above the target of the plan, if any."""
+    if plan.target is None:
+        return False
+    return plan.totals[name].value > plan.target * (1 + AGREEMENT) + 1e-12
+
+
 def check_target(plan: CollectionPlan, *names: str) -> None:
     """Refuse totals above the target of the plan.
 
@@ -86,7 +93,7 @@ def check_target(plan: CollectionPlan, *names: str) -> None:
         return
     for name in names:
         total = plan.totals[name].value
-        if total > plan.target * (1 + AGREEMENT) + 1e-12:
+        if exceeds_target(plan, name):
             msg = (
                 f"expected totals within the target of the calibration, {plan.target:g} nats, got "
                 f"{total:.6g} about {name!r}: the table, the mechanisms or the groups are not "

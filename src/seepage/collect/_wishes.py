@@ -217,22 +217,39 @@ class Wishes:
         return np.asarray(involved & (self.attributes.sizes > 1) & (self.high > self.low))
 
     def _rounded(self, x: FloatArray, free: BoolArray) -> FloatArray:
-        """Take units in the last place off the largest budget until the exact sum fits the total.
+        """Take off the largest free budgets what all are above the total in some order of summing.
 
-        The floating-point sums, in any order of summation, must fit too.
+        Where that cannot be done, as minimum budgets leave no room for it, the exact sum fits.
         """
         x = x.copy()
         if not np.isfinite(self.total):
             return x
         for _ in range(1000):
-            values = x.tolist()
-            exact = sum(map(Fraction, values)) - Fraction(self.total)
-            excess = max(sum(values), math.fsum(values), float(x.sum())) - self.total
-            if exact <= 0 and excess <= 0:
+            values = [Fraction(value) for value in x.tolist()]
+            excess = sum(values) - Fraction(self.total)
+            if excess <= 0 and (margin := _order_margin(values, self.total)):
+                excess += margin
+            room = free & (x > self.low)
+            if excess <= 0 or not room.any():
                 return x
-            position = int(np.argmax(np.where(free, x, -np.inf)))
-            x[position] = min(x[position] - max(excess, 0.0), np.nextafter(x[position], 0.0))
+            position = int(np.argmax(np.where(room, x, -np.inf)))
+            less = min(x[position] - float(excess), np.nextafter(x[position], 0.0))
+            x[position] = max(less, self.low[position])
         return x
+
+
+def _order_margin(values: list[Fraction], total: float) -> Fraction:
+    """How far below the total an exact sum must be so that no order of summing exceeds it.
+
+    Each of the d − 1 additions of positive numbers is off by half a unit in the last place of the
+    total at most, as long as the partial sums are within it. Nothing is needed for two numbers, as
+    rounding is monotone, nor where all partial sums are floating-point numbers.
+    """
+    positive = [value for value in values if value > 0]
+    grid = max((value.denominator for value in positive), default=1)  # a power of two
+    if len(positive) <= 2 or Fraction(total) * grid <= 2**53:
+        return Fraction(0)
+    return Fraction(math.ulp(total)) * (len(positive) - 1) / 2
 
 
 @dataclass(frozen=True, eq=False)

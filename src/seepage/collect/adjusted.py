@@ -65,6 +65,11 @@ class AdjustedEstimates(Result):
         return self.raw.origin
 
     @property
+    def doubts(self) -> tuple[str, ...]:
+        """What the reports leave open and a reader should hear of."""
+        return self.raw.doubts
+
+    @property
     def confidence(self) -> float:
         """Of the limits of the unbiased tables."""
         return self.raw.confidence

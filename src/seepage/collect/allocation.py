@@ -100,9 +100,11 @@ class Allocation(Result):
         most, least = order[0], order[-1]
         kind = "the best" if self.standing is Standing.EXACT else "the best found"
         moment = "covariance" if len(most) == 2 else "cross-moment"
-        ends = f"{named(most)} keeps {percent(self.retentions[most])} of its {moment}"
-        if len(order) > 1:
-            ends += f", the most, and {named(least)} {percent(self.retentions[least])}, the least"
+        high, low = percent(self.retentions[most]), percent(self.retentions[least])
+        who = "every relationship" if high == low and len(order) > 1 else named(most)
+        ends = f"{who} keeps {high} of its {moment}"
+        if high != low:
+            ends += f", the most, and {named(least)} {low}, the least"
         return (
             f"With a total of {self.total:g} nats, {ends}; {MEANINGS[self.objective]} is "
             f"{self.value:.4g}, {kind}, against {self.equal_value:.4g} when split equally."

@@ -12,7 +12,7 @@ import numpy as np
 
 from seepage._entropy import as_generator, below, word_source
 from seepage._numeric import IntArray, freeze
-from seepage.collect._claim_checks import all_claims, check_own_target
+from seepage.collect._claim_checks import all_claims, check_own_target, exceeds_target
 from seepage.collect.claims import (
     RECORD,
     Claim,
@@ -328,7 +328,23 @@ class CollectionPlan(Result):
         first = f"{self.open_sentence} " if self.unprotected else ""
         return (
             f"{first}{how}. {record}; all reports together tell {bound} {_number(total.value)} "
-            f"nats about any attribute{most}{_condition(total)}."
+            f"nats about any attribute{most}{_condition(total)}.{self._target_missed}"
+        )
+
+    @property
+    def above_target(self) -> tuple[str, ...]:
+        """Attributes about which more is claimed than the target that budgets were made for."""
+        return tuple(name for name in self.totals if exceeds_target(self, name))
+
+    @property
+    def _target_missed(self) -> str:
+        names = self.above_target
+        if not names:
+            return ""
+        whom = f"{len(names)} of {len(self.domain)} attributes"
+        return (
+            f" The target of {_number(self.target or 0.0)} nats, which the budgets were calibrated "
+            f"for, is not vouched for about {whom}."
         )
 
     @property

@@ -59,6 +59,8 @@ class Estimates(Result):
         Of the limits that tables, pages and files show.
     source : str
         Where the reports came from.
+    notes : tuple of str
+        Sentences on how they were read.
     """
 
     plan: CollectionPlan
@@ -66,6 +68,7 @@ class Estimates(Result):
     sums: ReportSums
     confidence: float = 0.95
     source: str = "reports"
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -145,7 +148,8 @@ class Estimates(Result):
             msg = "expected estimates with covariance on both sides, got one without"
             raise InvalidInputError(msg)
         source = self.source if self.source == other.source else f"{self.source}, {other.source}"
-        return replace(self, sums=self.sums + other.sums, source=source)
+        notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
+        return replace(self, sums=self.sums + other.sums, source=source, notes=notes)
 
     def __radd__(self, other: int) -> Estimates:
         """Let `sum` start from 0."""
@@ -201,9 +205,14 @@ class Estimates(Result):
             )
         if self.sums.simulated:
             found.append(f"Reports: {self.origin}.")
-        if self.sums.unknown:
-            found.append(UNCHECKED.format(records_in_words(self.sums.unknown)))
-        return (*found, *self.plan.assumptions)
+        return (*found, *self.doubts, *self.plan.assumptions)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What the reports leave open and a reader should hear of: origin, repeated files."""
+        if not self.sums.unknown:
+            return self.notes
+        return (UNCHECKED.format(records_in_words(self.sums.unknown)), *self.notes)
 
     def marginal(self, *names: str) -> Marginal:
         """Return the table of these attributes, axes in this order.

@@ -63,7 +63,7 @@ class Estimate:
         `possible` allows it).
     better : {"corrected", "uncorrected", "cannot tell", ""}
         Which has the smaller mean squared error, as far as data (99 % limits) and range decide;
-        empty when neither exists.
+        empty when neither exists, or the only one is impossible.
     confidence : float
     size : int
         Records used.
@@ -102,8 +102,9 @@ class Estimate:
 
     @property
     def chosen(self) -> float | None:
-        """The recommended value."""
-        return self.uncorrected if self.recommended == "uncorrected" else self.estimate
+        """The recommended value; None where none is."""
+        values = {"corrected": self.estimate, "uncorrected": self.uncorrected}
+        return values.get(self.recommended)
 
     @property
     def is_possible(self) -> bool:
@@ -350,9 +351,9 @@ def recommended(estimates: Sequence[Estimate]) -> list[Estimate]:
     found = list(estimates)
     for i, item in enumerate(found):
         if item.comparison is None:
-            only = "corrected" if item.estimate is not None else "uncorrected"
-            if item.estimate is None and item.uncorrected is None:
-                only = ""
+            only = "corrected" if item.is_possible else ""
+            if item.uncorrected is not None:
+                only = "uncorrected"
             found[i] = replace(item, better=only, recommended=only)
     for kind in dict.fromkeys(item.kind for item in found):
         both = [

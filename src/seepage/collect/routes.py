@@ -234,7 +234,8 @@ def _identified(plan: CollectionPlan, unit: int) -> tuple[AxisMap, Even | None]:
     try:
         even, unbias = one.mechanism.even, one.mechanism.unbias_map()
     except InvalidInputError as error:
-        msg = f"expected reports that identify the frequencies of {_listed(one.names)}, got {error}"
+        why = str(error).removeprefix("expected reports that identify the distribution, got ")
+        msg = f"expected reports that identify the frequencies of {_listed(one.names)}, got {why}"
         raise InvalidInputError(msg) from error
     if plan.design != "fake":
         return unbias, even

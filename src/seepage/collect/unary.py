@@ -115,10 +115,8 @@ class UnaryEncoding(BitMechanism):
         # ln(1 − p), ln p
         missed, kept = (half, half) if self.variant == "optimized" else (one, zero)
         others = bits.sum(axis=1)[:, np.newaxis] - bits
-        if math.isinf(one):  # 0 · ln 0 = 0: with ε = ∞ no other bit is ever set
-            ones = np.where(others > 0, -np.inf, 0.0)
-        else:
-            ones = others * one
+        # 0 · ln 0 = 0: with ε = ∞ no other bit is ever set.
+        ones = np.where(others > 0, -np.inf, 0.0) if math.isinf(one) else others * one
         return np.asarray(ones + (self.k - 1 - others) * zero + np.where(bits, kept, missed))
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -15,6 +16,7 @@ from seepage.leakage.model import LeakageModel, TotalMethod
 from seepage.leakage.tree import DependencyTree
 from seepage.plan._objectives import Objective
 from seepage.plan._search import Problem
+from seepage.plan.claim_checks import BEYOND, STANDS, UNTESTED, Evidence, budget_evidence
 from seepage.plan.totals import TotalLeakage, evaluate, prepare
 from seepage.results import Result, Standing
 
@@ -23,6 +25,10 @@ ObjectiveName = Literal["variance", "sum", "maxmin", "kway"]
 SLACK = 1e-6
 """Totals this close to the target, in nats, count as being at it."""
 
+REFUTED = (
+    "These records refute the dependency tree for {names}: the exact leakage of some reports, "
+    "through k-ary randomised response of these budgets, exceeds the total by tree."
+)
 RESPONSE = "Errors are those of k-ary randomised response at uniform frequencies."
 
 
@@ -62,6 +68,8 @@ class CalibrationResult(Result):
         Minimum and maximum of each budget.
     assumptions : tuple of str
     source : str
+    evidence : tuple of Evidence
+        Reports that tell more than totals by tree allow, in this table: they refute the tree.
     """
 
     domain: Domain
@@ -80,11 +88,17 @@ class CalibrationResult(Result):
     bounds: Mapping[str, tuple[float, float]]
     assumptions: tuple[str, ...]
     source: str = ""
+    evidence: tuple[Evidence, ...] = ()
 
     @property
     def standing(self) -> Standing:
-        """How the totals relate to the true leakage."""
-        return self.totals.standing
+        """How the totals relate to the true leakage; heuristic where records refute the tree."""
+        return Standing.HEURISTIC if self.evidence else self.totals.standing
+
+    @property
+    def missed(self) -> bool:
+        """Whether some reports, by their exact leakage, tell more than the target."""
+        return any(item.leakage > self.target * (1 + BEYOND) for item in self.evidence)
 
     @property
     def binding_pair(self) -> tuple[str, str] | None:
@@ -95,7 +109,7 @@ class CalibrationResult(Result):
     def verdict(self) -> str:
         """What was found, in one sentence."""
         own, total = self.budgets[self.binding], self.totals[self.binding]
-        kind = "total leakage" if self.standing is Standing.UPPER else "pairwise sum (no bound)"
+        kind = "pairwise sum (no bound)" if self.method == "pairwise" else "total leakage"
         condition = " if the data follow the dependency tree" if self.method == "tree" else ""
         gain = ""
         compared = self.objective != "maxmin" and np.isfinite(self.target)
@@ -103,6 +117,8 @@ class CalibrationResult(Result):
             word = {"sum": "a weighted sum of budgets"}.get(self.objective, "an error")
             ratio = self.objective_value / self.uniform_value if self.uniform_value else 1.0
             gain = f"; {word} {ratio:.3g} times that of splitting equally"
+        if self.evidence:
+            return f"{self._refutation}{gain}."
         source = ""
         if self.binding_source is not None:
             part = self.totals.parts[self.binding][self.binding_source]
@@ -117,6 +133,29 @@ class CalibrationResult(Result):
             f"{condition}{gain}. "
             f"{self.binding!r} binds: {total:.3f} nats, of which {own:.3g} are its own budget"
             f"{source}."
+        )
+
+    @property
+    def _refutation(self) -> str:
+        """What the records say against the tree, and what is left, without the full stop."""
+        spent = math.fsum(self.budgets.values())
+        if spent <= self.target:
+            sums = "The sum of the budgets"
+            if not self.active:
+                sums = "Every budget is at its maximum: their sum"
+            return (
+                f"{sums}, which bounds every total for any data, is {spent:.3f} nats, within the "
+                f"target of {self.target:g}; these records refute the dependency tree"
+            )
+        worst = max(self.evidence, key=lambda item: item.leakage)
+        more = len(self.evidence) - 1
+        others = f" ({more} more like it)" if more else ""
+        fate = "is missed" if self.missed else "is not vouched for"
+        return (
+            f"The target of {self.target:g} nats {fate}: these records refute the dependency tree. "
+            f"By the tree the total about {worst.about!r} is {worst.claimed:.3f} nats, but the "
+            f"reports of {', '.join(worst.sources)} alone tell {worst.leakage:.3f}{others}. Use "
+            "method 'group', a bound for any data, or a lower target"
         )
 
     def columns(self) -> Mapping[str, list[Any]]:
@@ -164,6 +203,15 @@ class CalibrationResult(Result):
                 "value": self.objective_value,
             },
             "uniform": {"budgets": dict(self.uniform_budgets), "value": self.uniform_value},
+            "evidence": [
+                {
+                    "about": item.about,
+                    "sources": list(item.sources),
+                    "leakage": item.leakage,
+                    "claimed": item.claimed,
+                }
+                for item in self.evidence
+            ],
         }
 
 
@@ -318,6 +366,7 @@ def _result(case: _Case, epsilon: FloatArray) -> CalibrationResult:
     if source is not None and parts[source] <= 0:
         source = None
     response = (RESPONSE,) if aim.smaller_is_better else ()
+    evidence, tested = _tested(case, budgets, totals)
     low, high = case.named(case.low), case.named(case.high)
     return CalibrationResult(
         domain=case.model.domain,
@@ -334,9 +383,25 @@ def _result(case: _Case, epsilon: FloatArray) -> CalibrationResult:
         uniform_budgets=case.named(uniform),
         uniform_value=aim.value(uniform),
         bounds={name: (low[name], high[name]) for name in budgets},
-        assumptions=(*totals.assumptions, *response),
+        assumptions=(*totals.assumptions, *tested, *response),
         source=case.model.source,
+        evidence=evidence,
     )
+
+
+def _tested(
+    case: _Case, budgets: dict[str, float], totals: TotalLeakage
+) -> tuple[tuple[Evidence, ...], tuple[str, ...]]:
+    """Totals by tree against the records: what refutes them, and a sentence on the test."""
+    if case.method != "tree":
+        return (), ()
+    search = budget_evidence(case.model, budgets, totals)
+    if search is None:
+        return (), (UNTESTED,)
+    if search.evidence:
+        names = ", ".join(item.about for item in search.evidence)
+        return search.evidence, (REFUTED.format(names=names),)
+    return (), (STANDS.format(size=search.size),)
 
 
 def _target(target: float) -> float:

@@ -9,7 +9,7 @@ falls back on the ε of the record, which bounds every total whatever the data.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -173,6 +173,28 @@ def checked_plan(plan: CollectionPlan, model: LeakageModel | None) -> Collection
             for claim in plan.claims
         ),
     )
+
+
+def budget_evidence(
+    model: LeakageModel, budgets: Mapping[str, float], totals: Mapping[str, float]
+) -> Search | None:
+    """Hold totals by tree against the records, with k-ary randomised response of each budget.
+
+    Parameters
+    ----------
+    model : LeakageModel
+    budgets, totals : mapping of str to float
+        For each attribute, in nats.
+
+    Returns
+    -------
+    Search or None
+        None where the model has no records.
+    """
+    if model.codes is None:
+        return None
+    channels = [randomized_response(item.size, budgets[item.name]) for item in model.domain]
+    return joint_evidence(model.domain, model.codes, model.weights, channels, dict(totals))
 
 
 def joint_evidence(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
@@ -18,15 +18,16 @@ from seepage.collect.collection import CollectedReports, CollectionPlan
 from seepage.collect.designs import Kinds, Options, fake_data, independent, sampled_views, split
 from seepage.collect.mechanism import Rng
 from seepage.collect.plan_files import domain_digest, read_plan
-from seepage.collect.records import joint_codes
-from seepage.domain import Domain
-from seepage.errors import DomainError, InvalidInputError, did_you_mean
+from seepage.collect.records import PLAN_COLUMN, joint_codes, label_text
+from seepage.domain import Domain, Label
+from seepage.errors import DomainError, InvalidInputError, TableError, did_you_mean
 from seepage.leakage.model import LeakageModel, TotalMethod
 from seepage.plan.calibrate import CalibrationResult
 from seepage.plan.calibration_files import Calibration, budgets_in, calibration_of
 from seepage.plan.claim_checks import checked_plan
 from seepage.plan.totals import CLUSTERS, evaluate, prepare
-from seepage.tables import CodedTable, load
+from seepage.tables import CodedTable
+from seepage.tables.load import load_planned, reading_plan
 
 DesignName = Literal["independent", "split", "calibrated", "views", "fake"]
 
@@ -184,8 +185,11 @@ def randomize(
     ------
     DomainError
         If a column of the plan is missing, or a value is not in its domain.
+    TableError
+        If the table holds reports already: a column "(plan)" says so.
     InvalidInputError
-        If a release would be unprotected (ε = ∞).
+        If a release would be unprotected (ε = ∞), or a null value is a declared category and can
+        mean missing in no other column.
     SeepageError
         If the table or the plan cannot be used.
 
@@ -214,6 +218,10 @@ def records_for(plan: CollectionPlan, table: Any, **reading: Any) -> CodedTable:
     ------
     DomainError
         If a column of the plan is missing, or a value is not in its domain.
+    TableError
+        If the table holds reports already.
+    InvalidInputError
+        If a null value can only be a declared category.
     SeepageError
         If the table cannot be used.
     """
@@ -228,7 +236,16 @@ def records_for(plan: CollectionPlan, table: Any, **reading: Any) -> CodedTable:
         coded = table
     else:
         largest = max(10_000, *plan.domain.shape)
-        coded = load(table, domain=plan.domain, max_categories=largest, **reading)
+        options = reading_plan(domain=plan.domain, max_categories=largest, **reading)
+        given = options[0].nulls if "null_values" in reading else ()
+        for value, kept, others in declared_nulls(plan, given):
+            if not others:
+                msg = (
+                    f"expected null values that mean missing in some column, got {value!r}, which "
+                    f"is a category of column {kept!r}"
+                )
+                raise InvalidInputError(msg)
+        coded = load_planned(table, *options, refuse_reports)
     if coded.domain != plan.domain:
         msg = "expected records coded by the domain of the plan, got another domain"
         raise DomainError(msg)
@@ -236,6 +253,58 @@ def records_for(plan: CollectionPlan, table: Any, **reading: Any) -> CodedTable:
         msg = "expected a table without weights: every record is randomised by itself"
         raise InvalidInputError(msg)
     return coded
+
+
+def refuse_reports(names: Sequence[str]) -> None:
+    """Refuse a table that `randomize` has made: randomised again, it would be estimated wrongly.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Columns of the table.
+
+    Raises
+    ------
+    TableError
+        If there is a column "(plan)".
+    """
+    if PLAN_COLUMN in names:
+        msg = (
+            f"expected a table of true values, got reports, which column {PLAN_COLUMN!r} marks: "
+            "they were randomised already"
+        )
+        raise TableError(msg)
+
+
+def declared_nulls(
+    plan: CollectionPlan, nulls: Iterable[Label]
+) -> list[tuple[Label, str, tuple[str, ...]]]:
+    """Values named as missing that are declared categories, and stay such.
+
+    Parameters
+    ----------
+    plan : CollectionPlan
+    nulls : iterable of labels
+
+    Returns
+    -------
+    list of (label, str, tuple of str)
+        The value, the first column where it is a category, and the columns where it can mean
+        missing.
+    """
+    found = []
+    for value in nulls:
+        text = label_text(value)
+        declared, others = [], []
+        for attribute in plan.domain:
+            missing = None if attribute.missing is None else label_text(attribute.missing)
+            if text != missing and text in map(label_text, attribute.categories):
+                declared.append(attribute.name)
+            elif missing is not None:
+                others.append(attribute.name)
+        if declared and text:  # the empty text means missing by default
+            found.append((value, declared[0], tuple(others)))
+    return found
 
 
 def as_plan(plan: object) -> CollectionPlan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -12,6 +13,7 @@ from seepage.collect.collection import CollectedReports, CollectionPlan
 from seepage.collect.estimates import AnyEstimates, Estimates
 from seepage.errors import InvalidInputError, did_you_mean
 from seepage.plan.collecting import as_plan
+from seepage.tables.sources import repeated
 
 Step = Literal["simplex", "clip", "consistent", "update", "likelihood"]
 
@@ -82,6 +84,8 @@ def estimate(
         confidence=confidence,
         source=_name(reports),
     )
+    if isinstance(reports, (list, tuple)) and all(isinstance(x, (str, Path)) for x in reports):
+        result = replace(result, notes=tuple(repeated(reports)))
     for batch in _batches(reports):
         result = result.add(_read(batch, chosen))
     for names in result.sets:

@@ -19,7 +19,7 @@ from seepage.results import Result, Standing
 from seepage.sequence import redact
 from seepage.sequence.chain import MarkovChain
 from seepage.sequence.fit import ChainTest, FittedChain
-from seepage.sequence.plan import RedactionPlan
+from seepage.sequence.plan import RedactionPlan, twice_told
 from seepage.sequence.uncertain import ChainSet
 from seepage.tables.sequences import AUTO, MAYBE, Protect, SequenceTable, read_sequences
 
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 Mechanism = Literal["optimal", "certified", "quilt", "data-independent", "published"]
 Progress = Callable[[int, int], None]
 Chain = MarkovChain | ChainSet
+
+DEFAULT: Mechanism = "certified"
+
+FITS = ("states", "confidence", "smoothing")
+"""What belongs to a fit, and is refused with a chain that is given."""
 
 PLAN_ONLY = "plan only, nothing drawn"
 
@@ -168,8 +173,11 @@ class TableRedaction(Result):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the leakage rests on."""
-        told = dict.fromkeys(s for plan in self.plans for s in plan.assumptions)
-        return (*told, *(note for note in self.notes if note not in told))
+        told = dict.fromkeys(s for plan in self.plans for s in plan.premises)
+        twice = [plan.leakage_of_two for plan in self.plans]
+        worst = max((x for x in twice if x is not None), default=None)
+        notes = (note for note in self.notes if note not in told)
+        return (*told, *twice_told(worst, self.standing), *notes)
 
     @property
     def verdict(self) -> str:
@@ -278,7 +286,7 @@ def redact_table(
     epsilon: float | None = None,
     *,
     protect: Protect = None,
-    mechanism: Mechanism = "certified",
+    mechanism: Mechanism | None = None,
     chain: Chain | str | os.PathLike[str] | None = None,
     plan: RedactionPlan | Sequence[RedactionPlan] | str | os.PathLike[str] | None = None,
     states: Sequence[Any] | None = None,
@@ -301,7 +309,7 @@ def redact_table(
         Which records; see `seepage.tables.sequences.read_sequences`. With `plan` they must be its
         positions; without a column that marks them its positions are taken.
     mechanism : {"certified", "optimal", "quilt", "data-independent", "published"}
-        "published" does not keep its promise; its plan says what it leaks.
+        "certified" by default. "published" does not keep its promise; its plan says what it leaks.
     chain : MarkovChain, ChainSet or path, optional
         Without it, and without `plan`, a chain is fitted to the records of the table that are not
         protected.
@@ -344,7 +352,9 @@ def redact_table(
     (True, True)
     """
     given = None if plan is None else _plans(plan)
-    asked = _asked(epsilon, mechanism, given, fits=(chain, states, confidence))
+    made = {"chain": chain, "states": states, "confidence": confidence, "mechanism": mechanism}
+    asked = _asked(epsilon, {**made, "smoothing": _nonzero(smoothing)}, given)
+    mechanism = DEFAULT if mechanism is None else mechanism
     if given is not None and epsilon is not None:
         given = tuple(replace(item, epsilons=(asked,) * len(item.positions)) for item in given)
     table = source
@@ -410,25 +420,28 @@ def _plans(plan: Any) -> tuple[RedactionPlan, ...]:
     return found
 
 
-def _asked(
-    epsilon: Any,
-    mechanism: Any,
-    given: tuple[RedactionPlan, ...] | None,
-    fits: tuple[Any, Any, Any],
-) -> float:
-    """Return ε; refuse what contradicts each other."""
-    known = get_args(Mechanism)
-    if mechanism not in known:
+def _nonzero(smoothing: Any) -> Any:
+    """None where nothing is added to the counts, so that it is as if it had not been said."""
+    return None if isinstance(smoothing, int | float) and smoothing == 0 else smoothing
+
+
+def _asked(epsilon: Any, made: Mapping[str, Any], given: tuple[RedactionPlan, ...] | None) -> float:
+    """Return ε; refuse what contradicts each other.
+
+    `made` is how plans are to be made, None for what was not said.
+    """
+    known, mechanism = get_args(Mechanism), made["mechanism"]
+    if mechanism is not None and mechanism not in known:
         hint = did_you_mean(mechanism, known)
         msg = f"expected mechanism {', '.join(map(repr, known))}, got {mechanism!r}.{hint}"
         raise InvalidInputError(msg)
-    names = ("chain", "states", "confidence")
-    also = [name for name, value in zip(names, fits, strict=True) if value is not None]
+    also = [name for name, value in made.items() if value is not None]
     if given is not None and also:
         msg = f"expected no {also[0]} with a plan, which has its own, got one"
         raise InvalidInputError(msg)
-    if fits[0] is not None and len(also) > 1:
-        msg = f"expected no {also[1]} with a chain that is given: it belongs to a fit"
+    fits = [name for name in also if name in FITS]
+    if made["chain"] is not None and fits:
+        msg = f"expected no {fits[0]} with a chain that is given: it belongs to a fit"
         raise InvalidInputError(msg)
     if given is not None:
         first = given[0].chain
@@ -441,7 +454,7 @@ def _asked(
     if value.ndim:
         msg = f"expected one epsilon, got an array of shape {value.shape}"
         raise InvalidInputError(msg)
-    return float(value)
+    return float(value) + 0.0  # −0 becomes 0
 
 
 def _maker(

@@ -124,7 +124,7 @@ def compare_mechanisms(
     InvalidInputError
         If a mechanism is unknown, or there is no ε.
     """
-    asked = np.unique(np.atleast_1d(check_epsilon(epsilons, "epsilons")))
+    asked = np.unique(np.atleast_1d(check_epsilon(epsilons, "epsilons"))) + 0.0  # −0 becomes 0
     if not asked.size:
         msg = "expected one epsilon at least, got none"
         raise InvalidInputError(msg)

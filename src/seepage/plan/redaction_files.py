@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seepage.collect.records import label_text
-from seepage.errors import InvalidInputError, TableError
+from seepage.errors import InvalidInputError, TableError, did_you_mean
 from seepage.results import plain, write_text
 from seepage.sequence.chain import MarkovChain
 from seepage.sequence.plan import FORMAT, RedactionPlan
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 MANY, MANY_VERSION = "seepage.redaction_plans", 1
+
+CHAIN = ("transition", "states", "initial")
+"""What a chain in a file may have."""
 
 ENDINGS = (".csv", ".parquet", ".arrow", ".feather", ".ipc")
 
@@ -40,7 +43,7 @@ def read_chain(path: str | Path) -> MarkovChain:
     Raises
     ------
     TableError
-        If the file cannot be read or holds no chain.
+        If the file cannot be read or holds no chain, or one with an entry that is not known.
     InvalidInputError
         If its tables are no laws.
     """
@@ -53,9 +56,19 @@ def read_chain(path: str | Path) -> MarkovChain:
         first = plans[0] if isinstance(plans, list) and plans else None
         told = first.get("chain") if isinstance(first, Mapping) else None
     if not isinstance(told, Mapping) or "transition" not in told:
-        msg = f"expected a chain with 'transition' in {Path(path).name}, got none"
+        found = told if isinstance(told, Mapping) else {}
+        close = did_you_mean("transition", list(found))
+        msg = f"expected a chain with 'transition' in {Path(path).name}, got none.{close}"
         raise TableError(msg)
-    states = told.get("states") or ()
+    for name in told:
+        if name not in CHAIN:  # left out without a word, 'intial' would be taken as stationary
+            msg = (
+                f"expected a chain with {', '.join(map(repr, CHAIN))} in {Path(path).name}, got "
+                f"{name!r}.{did_you_mean(name, CHAIN)}"
+            )
+            raise TableError(msg)
+    states = told.get("states", ())
+    states = () if states is None else states
     if not isinstance(states, list | tuple):
         msg = f"expected a list of states in {Path(path).name}, got {states!r}"
         raise TableError(msg)
@@ -74,15 +87,16 @@ def read_plans(path: str | Path) -> tuple[RedactionPlan, ...]:
     """
     content = _object(path)
     if content.get("format") == FORMAT:
-        return (RedactionPlan.from_dict(_numbers(content)),)
+        return (RedactionPlan.from_dict(content),)
     plans = content.get("plans")
     if content.get("format") != MANY or not isinstance(plans, list) or not plans:
         msg = f"expected redaction plans in {Path(path).name}, got {content.get('format')!r}"
         raise TableError(msg)
-    if content.get("version") != MANY_VERSION:
-        msg = f"expected version {MANY_VERSION} of redaction plans, got {content.get('version')!r}"
+    version = content.get("version")
+    if isinstance(version, bool) or version != MANY_VERSION:
+        msg = f"expected version {MANY_VERSION} of redaction plans, got {version!r}"
         raise TableError(msg)
-    return tuple(RedactionPlan.from_dict(_numbers(plan)) for plan in plans)
+    return tuple(RedactionPlan.from_dict(plan) for plan in plans)
 
 
 def write_plans(plans: Sequence[RedactionPlan], path: str | Path) -> None:
@@ -201,17 +215,3 @@ def _object(path: str | Path) -> Mapping[str, Any]:
         msg = f"expected an object in {name}, got {type(content).__name__}"
         raise TableError(msg)
     return content
-
-
-def _numbers(value: Any) -> Any:
-    """Infinities that were written as texts, where a plan has numbers."""
-    if not isinstance(value, Mapping):
-        return value
-    asked = value.get("epsilons")
-    if not isinstance(asked, list):
-        return value
-    try:
-        return {**value, "epsilons": [float(e) for e in asked]}
-    except (TypeError, ValueError):
-        msg = f"expected numbers as epsilons of a plan, got {asked!r}"
-        raise InvalidInputError(msg) from None

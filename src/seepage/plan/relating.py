@@ -26,19 +26,17 @@ from seepage.collect.marginals import records_in_words
 from seepage.collect.mechanism import TableMechanism
 from seepage.collect.records import UNCHECKED
 from seepage.collect.relationships import Estimate, ReportedRelationships, recommended
+from seepage.counts import PairCounts
 from seepage.errors import CapacityError, InvalidInputError
 from seepage.plan._clear import MODERATE, clear_ones, quantity, records_needed
 from seepage.results import Result, Standing
-from seepage.tables import CodedTable
+from seepage.tables import CodedTable, CountedTable
 
 MANY = 40
 """Most attributes whose pairs are estimated without being named."""
 
 CLOSE = 1e-9
 """How far a table may be from ``λ I + (1 − λ)/k`` and still count as one."""
-
-ALIKE = 1e-6
-"""Retentions this close, relatively, are told as one."""
 
 ANY_SCORES = (
     "The retention holds for any real scores of the categories and for distinct attributes; "
@@ -112,7 +110,7 @@ class RetentionTable(Result):
         total = math.fsum(self.budgets[label].values())
         first = f"{label} (total ε {_number(total)}): "
         most, least = order[0], order[-1]
-        if math.isclose(kept[most], kept[least], rel_tol=ALIKE):
+        if percent(kept[most]) == percent(kept[least]):
             every = "the relationship keeps" if len(order) == 1 else "every relationship keeps"
             return f"{first}{every} {percent(kept[most])} of its {_moment(most)}."
         return (
@@ -175,6 +173,8 @@ class RelationshipEstimates(Result):
     needed : int or None
         Records with which a correlation of 0.3 of a typical pair would be told from zero, with a
         probability of 80 %; None where this is not computed.
+    notes : tuple of str
+        Sentences on how the reports were read; `assumptions` has them too.
     """
 
     estimates: tuple[Estimate, ...]
@@ -183,6 +183,7 @@ class RelationshipEstimates(Result):
     assumptions: tuple[str, ...]
     source: str = ""
     needed: int | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def standing(self) -> Standing:
@@ -230,28 +231,31 @@ class RelationshipEstimates(Result):
 
     @property
     def _advice(self) -> str:
+        """Which values to take, as far as there are two; what is not comparable is told apart."""
         count = len(self.estimates)
-        taken = sum(item.recommended == "uncorrected" for item in self.estimates)
-        unsure = sum(item.better == CANNOT_TELL for item in self.estimates)
-        every = "the relationship" if count == 1 else f"all {count} relationships"
-        if taken == 0:
-            advice = f"Correcting pays for {every}"
-        elif taken == count:
-            advice = f"For {every} the uncorrected value is expected to have the smaller error"
-        else:
-            advice = (
-                f"For {taken} of {count} relationships the uncorrected value is expected to have "
-                "the smaller error"
+        both = [item for item in self.estimates if item.comparison is not None]
+        single = sum(
+            item.estimate is not None and item.uncorrected is None for item in self.estimates
+        )
+        failed = sum(item.estimate is None for item in self.estimates)
+        beyond = sum(
+            item.estimate is not None and not (item.recommended or item.is_possible)
+            for item in self.estimates
+        )
+        said = [_which(both, count)] if both else []
+        if single == count:
+            said.append("There is no uncorrected value to compare with.")
+        elif single:
+            said.append(f"For {single} of {count} there is no uncorrected value to compare with.")
+        if failed:
+            said.append(f"{failed} of {count} cannot be corrected: too few records.")
+        if beyond:
+            values = (
+                "The corrected value" if count == 1 else f"{beyond} of {count} corrected values"
             )
-        if not unsure:
-            return f"{advice}."
-        alone = "the reports alone" if count == 1 else f"for {unsure} of them the reports alone"
-        if unsure == count > 1:
-            alone = "for none of them the reports alone can tell"
-            return f"{advice}; {alone}."
-        if 0 < taken < count:
-            alone = f"for {unsure} of {count} the reports alone"
-        return f"{advice}; {alone} cannot tell."
+            verb = "is" if beyond == 1 else "are"
+            said.append(f"{values} {verb} impossible and not recommended: too few records.")
+        return " ".join(said)
 
     def columns(self) -> Mapping[str, list[Any]]:
         """One row for each estimate."""
@@ -287,7 +291,7 @@ class RelationshipEstimates(Result):
 
 
 def retention_table(
-    source: Sizes | CodedTable | CollectionPlan,
+    source: Sizes | CodedTable | CountedTable | PairCounts | CollectionPlan,
     allocations: Any = None,
     *,
     orders: Iterable[int] = (2,),
@@ -297,8 +301,9 @@ def retention_table(
 
     Parameters
     ----------
-    source : Domain, mapping of str to int, sequence of int, CodedTable or CollectionPlan
-        Attributes and their numbers of categories. A plan brings its own budgets.
+    source : Domain, mapping of str to int, sequence of int, table or CollectionPlan
+        Attributes and their numbers of categories; also those of a CodedTable, a CountedTable or
+        PairCounts. A plan brings its own budgets.
     allocations : float, mapping, Allocation, or mapping of labels to these
         ε of all attributes, ε of each, what `seepage.collect.allocation.allocate` returned, or
         several of these by label. None for a plan.
@@ -331,8 +336,10 @@ def retention_table(
             raise InvalidInputError(msg)
         allocations, name, notes = {"plan": plan_budgets(source)}, source.source, source.assumptions
         source = source.domain
-    elif isinstance(source, CodedTable):
+    elif isinstance(source, (CodedTable, CountedTable)):
         name, notes, source = source.source, source.notes, source.domain
+    elif isinstance(source, PairCounts):
+        name, source = "counts", source.domain
     attributes = Attributes.of(source)
     given = _labelled(attributes, allocations)
     chosen = None if relationships is None else [tuple(attributes.subset(s)) for s in relationships]
@@ -394,6 +401,7 @@ def estimate_relationships(
     scores: Mapping[str, ArrayLike] | None = None,
     confidence: float = 0.95,
     name: str = "reports",
+    notes: Iterable[str] = (),
 ) -> RelationshipEstimates:
     """Estimate relationships from randomised reports, with standard errors.
 
@@ -412,6 +420,8 @@ def estimate_relationships(
         In (0, 1).
     name : str
         Of the reports, for titles.
+    notes : iterable of str
+        Sentences on how the reports were read.
 
     Returns
     -------
@@ -456,7 +466,9 @@ def estimate_relationships(
         raise InvalidInputError(msg)
     found = recommended(found)
     used = {name for item in found for name in item.names}
-    told = UNCHECKED.format(records_in_words(reports.size))
+    notes = tuple(notes)
+    if reports.simulated is None:
+        notes = (UNCHECKED.format(records_in_words(reports.size)), *notes)
     return RelationshipEstimates(
         estimates=tuple(found),
         size=reports.size,
@@ -468,13 +480,40 @@ def estimate_relationships(
             TOLD.format(count=len(found), level=100 * source.confidence),
             RECOMMENDED,
             *((SIMULATED,) if reports.simulated else ()),
-            *((told,) if reports.simulated is None else ()),
+            *notes,
         ),
         source=name,
         needed=records_needed(
             reports.plan, [item.names for item in found], len(found), source.confidence
         ),
+        notes=notes,
     )
+
+
+def _which(both: Sequence[Estimate], count: int) -> str:
+    """Which value to take of those that have two, in one sentence."""
+    n = len(both)
+    taken = sum(item.recommended == "uncorrected" for item in both)
+    unsure = sum(item.better == CANNOT_TELL for item in both)
+    rest = "" if n == count else " with both values"
+    every = f"the relationship{rest}" if n == 1 else f"all {n} relationships{rest}"
+    error = "is expected to have the smaller error"
+    if taken == 0:
+        advice = f"Correcting pays for {every}"
+    elif taken == n:
+        advice = f"For {every} the uncorrected value {error}"
+    else:
+        advice = (
+            f"For {taken} of {n} relationships{rest} the uncorrected value {error}, for the other "
+            f"{n - taken} the corrected one"
+        )
+    if not unsure:
+        return f"{advice}."
+    why = "as the reports alone cannot tell"
+    if n == 1:
+        return f"{advice}; this is judged by its size, {why}."
+    some = "this" if unsure == n else f"for {unsure} of them this"
+    return f"{advice}; {some} is judged by their mean strength, {why}."
 
 
 def _moment(names: Names) -> str:

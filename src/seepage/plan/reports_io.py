@@ -198,10 +198,9 @@ def read_reports(source: Any, plan: CollectionPlan | str | Path) -> CollectedRep
     simulated = _check_metadata(source, chosen)
     if _is_records(source):
         source = _columns_of_records(source)
-    wanted = _column_names(chosen)
 
     def choose(names: Sequence[str]) -> list[str]:
-        return _choose(names, wanted)
+        return chosen_columns(chosen, names)
 
     raw = read_source(source, TextFormat(separator=","), choose)
     if raw.frame.height == 0:
@@ -249,7 +248,15 @@ def _column_names(plan: CollectionPlan) -> list[str]:
     return [plan.view_column, *names] if plan.design == "views" else list(names)
 
 
-def _choose(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
+def chosen_columns(plan: CollectionPlan, names: Sequence[str]) -> list[str]:
+    """Columns of a table of reports in the order of the plan; "(plan)" last, where there is one.
+
+    Raises
+    ------
+    TableError
+        If there is a column too few or too many.
+    """
+    wanted = _column_names(plan)
     absent = [name for name in wanted if name not in names]
     if absent:
         msg = f"expected the columns of the plan, got none for {absent[0]!r}."

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.table import Table
 from rich.text import Text
 
 from seepage.collect.collection import CollectionPlan
-from seepage.report.collection_words import facts, forecasts, plan_rows, sentences
-from seepage.report.layout import MIN_WIDTH, bullet, closing, nats, printable, section
+from seepage.report.collection_words import BY_TREE, facts, forecasts, plan_rows, sentences
+from seepage.report.layout import MIN_WIDTH, bullet, clip, closing, nats, printable, section
 
 MAX_ROWS = 60
+
+GAP = 2
+"""Cells between columns."""
 
 
 def plan_text(
@@ -51,8 +54,8 @@ class PlanText:
         plan = self.plan
         yield Text(printable(plan.verdict), style="bold")
         yield Text(f"{printable(plan.source)}: {facts(plan)}", style="dim")
-        yield from section("Plan", "ε and total leakage in nats")
-        yield _table(plan)
+        yield from section("Plan", "ε and claimed total leakage in nats")
+        yield from _table(plan, width)
         yield from _more(plan)
         lines = forecasts(plan)
         if lines:
@@ -62,24 +65,43 @@ class PlanText:
         yield from closing(sentences(plan), _next(self.saved), width, console)
 
 
-def _table(plan: CollectionPlan) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("attribute", overflow="ellipsis", no_wrap=True)
-    table.add_column("categ.", justify="right", no_wrap=True)
-    table.add_column("mechanism", overflow="ellipsis", no_wrap=True)
-    table.add_column("ε", justify="right", no_wrap=True)
-    table.add_column("total claimed", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for row in plan_rows(plan)[:MAX_ROWS]:
-        table.add_row(
-            Text(printable(row.name)),
-            f"{row.categories:,}",
-            Text(printable(row.mechanism)),
-            Text(nats(row.epsilon), style="bold"),
-            nats(row.total),
-            Text(row.standing, style="dim"),
+def _table(plan: CollectionPlan, width: int) -> Iterable[Text]:
+    """The attributes; names and mechanisms are shortened to the width, numbers never."""
+    rows = plan_rows(plan)[:MAX_ROWS]
+    names = ["attribute", *(printable(row.name) for row in rows)]
+    kinds = ["mechanism", *(printable(row.mechanism) for row in rows)]
+    numbers = [
+        _right(["categ.", *(f"{row.categories:,}" for row in rows)]),
+        _right(["ε", *(nats(row.epsilon) for row in rows)]),
+        _right(["total", *(nats(row.total) for row in rows)]),
+    ]
+    standings = ["", *(row.standing for row in rows)]
+    room = width - sum(GAP + len(column[0]) for column in numbers) - 2 * GAP
+    room -= max(map(cell_len, standings))
+    kind = min(_widest(kinds), max(room - _widest(names), room // 2))
+    name = min(_widest(names), room - kind)
+    for i, (first, second, last) in enumerate(zip(names, kinds, standings, strict=True)):
+        size, epsilon, total = (column[i] for column in numbers)
+        style = "" if i else "dim"
+        yield Text.assemble(
+            (f"{clip(first, name).plain}  {size}  ", style),
+            (clip(second, kind).plain, style),
+            (f"  {epsilon}", "bold" if i else style),
+            (f"  {total}  ", style),
+            (last, "dim"),
         )
-    return table
+    if any(row.standing.endswith(BY_TREE) for row in rows):
+        yield Text(f"  {BY_TREE}: if the data follow the dependency tree", style="dim")
+
+
+def _right(cells: list[str]) -> list[str]:
+    """Cells of one width, to the right."""
+    width = _widest(cells)
+    return [" " * (width - cell_len(cell)) + cell for cell in cells]
+
+
+def _widest(cells: list[str]) -> int:
+    return max(map(cell_len, cells))
 
 
 def _more(plan: CollectionPlan) -> Iterable[Text]:

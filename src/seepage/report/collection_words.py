@@ -18,6 +18,9 @@ DESIGNS = {
 }
 """How a design works, in words."""
 
+BY_TREE = "by tree"
+"""Ends the standing of a total that holds only if the data follow the dependency tree."""
+
 MAX_LIKE = 3
 """So many partners of a jointly randomised attribute are named."""
 
@@ -35,7 +38,7 @@ class PlanRow:
     epsilon, total : float
         In nats.
     standing : str
-        Of the total, with its condition.
+        Of the total, with `BY_TREE` where it rests on a tree.
     """
 
     name: str
@@ -71,8 +74,8 @@ def plan_rows(plan: CollectionPlan) -> list[PlanRow]:
 
 
 def standing_words(claim: Claim) -> str:
-    """Return the standing of a total, with its condition where it rests on a tree."""
-    return f"{claim.standing}, if the data follow the tree" if by_tree(claim) else claim.standing
+    """Return the standing of a total, with `BY_TREE` where it rests on a tree."""
+    return f"{claim.standing}, {BY_TREE}" if by_tree(claim) else str(claim.standing)
 
 
 def facts(plan: CollectionPlan) -> str:

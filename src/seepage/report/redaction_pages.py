@@ -14,6 +14,7 @@ from seepage.report.redaction_words import (
     first_plan,
     group_rows,
     named,
+    rounded,
     state_names,
     worst_case,
 )
@@ -107,8 +108,9 @@ def _page(
         pictures=[_picture(group, len(groups)) for group in groups[:MAX_PICTURES]],
         comparison=None if comparison is None else _comparison(comparison),
         states=state_names(groups[0].plan)[:MAX_STATES],
-        chain=_chain(groups[0].plan, fitted),
+        chain=_chain(groups[0].plan, fitted, from_fit=from_fit),
         errors=fitted is not None,
+        rounded=from_fit and fitted is None,
         first=first_plan(groups),
         keep=KEEP if from_fit else "",
         assumptions=result.assumptions,
@@ -148,17 +150,19 @@ def _comparison(result: RedactionComparison) -> dict[str, Any]:
     }
 
 
-def _chain(plan: RedactionPlan, fitted: FittedChain | None) -> list[dict[str, Any]]:
+def _chain(
+    plan: RedactionPlan, fitted: FittedChain | None, *, from_fit: bool
+) -> list[dict[str, Any]]:
     chain = plan.chain
     law = chain.marginals(0, plan.n).mean(axis=0)
     errors = None if fitted is None else fitted.standard_errors
     lines = []
     for i, name in enumerate(state_names(plan)[:MAX_STATES]):
         row = chain.transition[i, :MAX_STATES].tolist()
-        cells = [f"{p:.4f}" for p in row]
+        cells = [rounded(p) if from_fit else f"{p:.4f}" for p in row]
         if errors is not None:
             pairs = zip(row, errors[i, :MAX_STATES].tolist(), strict=True)
             cells = [estimate(p, error) for p, error in pairs]
-        share = f"{law[i]:.1%}" if errors is None else f"{law[i]:.0%}"
+        share = f"{law[i]:.1%}" if not from_fit else f"{law[i]:.0%}"
         lines.append({"name": name, "cells": cells, "share": share})
     return lines

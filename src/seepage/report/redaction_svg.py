@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 860, 250
 LEFT, RIGHT, TOP, BOTTOM = 46, 20, 18, 40
 CLASSES = ("exact", "triad", "grr", "diagonal")
+DOTTED = (*CLASSES, "quilt")
+"""Classes whose lines have dots where they are short."""
+
 MARKED = 80
 """Up to so many points a line has dots."""
 
@@ -29,6 +32,7 @@ LOOKS = {
     "optimal": "exact",
     "certified": "grr",
     "data-independent": "diagonal",
+    "quilt": "quilt",
     "published": "triad",
 }
 
@@ -77,7 +81,8 @@ def comparison_picture(result: RedactionComparison, what: str) -> Markup:
     if what == "utility":
         low, top = _around(min(finite, default=0.0), top)
     else:
-        lines.append(Line("ε", "now", [0.0, end], [0.0, end]))
+        edge = min(end, top)  # with both ends in the picture, so that its slope is 1
+        lines.append(Line("ε", "now", [0.0, edge], [0.0, edge]))
     return _picture(lines, (0.0, end), (low, top), "ε", [])
 
 
@@ -139,7 +144,7 @@ def _picture(
             fill('<path class="{k}" d="{d}"><title>{t}</title></path>', k=line.look, d=d,
                  t=line.name)
         )  # fmt: skip
-        if len(points) <= MARKED and line.look in CLASSES[:3]:
+        if len(points) <= MARKED and line.look in DOTTED:
             parts += [
                 fill('<circle class="{k}" cx="{x}" cy="{y}" r="3"><title>{t}</title></circle>',
                      k=line.look, x=px, y=py,

@@ -12,7 +12,14 @@ from seepage.plan.redacting import TableRedaction
 from seepage.plan.redaction_comparison import KEPT, RedactionComparison
 from seepage.report import wording
 from seepage.report.layout import MIN_WIDTH, bullet, clip, closing, printable, section
-from seepage.report.redaction_words import estimate, first_plan, group_rows, state_names, worst_case
+from seepage.report.redaction_words import (
+    estimate,
+    first_plan,
+    group_rows,
+    rounded,
+    state_names,
+    worst_case,
+)
 
 MAX_GROUPS = 20
 MAX_STATES = 6
@@ -120,7 +127,9 @@ def _groups(result: TableRedaction, width: int) -> Iterable[Text]:
 
 def _chain(result: TableRedaction) -> Iterable[Text]:
     fitted = result.fitted
-    how = "fitted, ± standard errors" if fitted is not None else "given"
+    how = "given"
+    if result.from_fit:
+        how = "of a fit, rounded" if fitted is None else "fitted, ± standard errors"
     yield from section("Chain", f"next state by the last one; {how}")
     chain = result.known
     names = [printable(name) for name in state_names(result.groups[0].plan)]
@@ -135,7 +144,7 @@ def _chain(result: TableRedaction) -> Iterable[Text]:
         cells = []
         for j in range(len(shown)):
             p = float(chain.transition[i, j])
-            cell = f"{p:.4f}"
+            cell = rounded(p) if result.from_fit else f"{p:.4f}"
             if fitted is not None:
                 cell = estimate(p, float(fitted.standard_errors[i, j]))
             cells.append(f"{cell:>{column}}")

@@ -77,7 +77,7 @@ def first_plan(groups: Sequence[RedactionGroup]) -> str:
     if len(groups) < 2:
         return ""
     plan = groups[0].plan
-    return f"For the first plan ({plan.n:,} records, {positions(plan.positions)} protected)"
+    return f"For the first plan ({plan.n:,} records, {named(plan.positions)} protected)"
 
 
 def estimate(value: float, error: float) -> str:
@@ -91,6 +91,16 @@ def estimate(value: float, error: float) -> str:
     return f"{value:.{digits}f} ± {error:.{digits}f}"
 
 
+def rounded(value: float) -> str:
+    """A fitted probability whose standard error is not known.
+
+    It gets one digit of itself or of its complement, whichever is smaller: the standard error of a
+    relative frequency is no larger, and would leave as many digits or more.
+    """
+    least = min(value, 1 - value)
+    return f"{value:.{max(0, -math.floor(math.log10(least)))}f}" if least > 0 else f"{value:.0f}"
+
+
 def worst_case(plan: RedactionPlan) -> str:
     """The output that tells most about a protected record, in a sentence."""
     found = max(plan.leakages, key=lambda item: item.value)
@@ -98,17 +108,26 @@ def worst_case(plan: RedactionPlan) -> str:
         return f"Nothing that can be released tells anything about record {found.position}."
     first, second = (wording.shorten(label) for label in found.pair)
     text = f"about record {found.position} it tells {first} from {second}"
-    if not found.output:
-        return f"Worst case: what is missing tells most; {text}."
-    return f"Worst case: {_seen(found)}, and all between is redacted; {text}."
+    seen = _seen(found)
+    if not seen:  # of a set of chains the output is not known
+        return f"Worst case: {text}."
+    return f"Worst case: {seen}; {text}."
 
 
 def _seen(found: Leakage) -> str:
+    p = found.position
     parts = [
         f"record {where} is released as {wording.shorten(label)}"
         for where, label in sorted(found.output.items())
     ]
-    return " and ".join(parts)
+    if any(abs(where - p) > 1 for where in found.output):
+        parts.append("all between is redacted")
+    if len(found.silent) > 1:
+        parts.append("no record is released")
+    elif found.silent:
+        parts.append(f"nothing is released {found.silent[0]} record {p}")
+    head = ", ".join(parts[:-1])
+    return f"{head}, and {parts[-1]}" if head else "".join(parts)
 
 
 def shown_rows(plan: RedactionPlan) -> slice:

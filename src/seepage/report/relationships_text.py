@@ -161,29 +161,36 @@ def _budgets(result: RetentionTable, width: int) -> Iterable[Text]:
 
 
 def _estimates(estimates: Iterable[Estimate], width: int) -> Iterable[Text]:
+    """One line for each; names are shortened to the width, numbers never."""
     listed = list(estimates)
-    numbers = 12 + 10 + 14
     names = [printable(title_of(item, categories=False)) for item in listed]
-    room = max(SMALLEST, min(width - numbers - 15, max(map(cell_len, names)) + 1))
-    yield Text.assemble(
-        clip("", room),
-        clip("", 15),
-        f"{'corrected':>11} {'± s.e.':>10}{'uncorrected':>13}",
-        style="dim",
-    )
-    for name, item in zip(names, listed, strict=True):
-        line = clip(name, room)
-        line.append_text(clip(item.kind, 15))
-        mark = "*?" if item.better == CANNOT_TELL else "* "
-        for value, what, room_of in (
-            (item.estimate, "corrected", 12),
-            (item.standard_error, "", 10),
-            (item.uncorrected, "uncorrected", 14),
-        ):
-            ending = "" if not what else mark if item.recommended == what else "  "
-            style = "bold" if what and item.recommended == what else ""
-            line.append(f"{signed(value)}{ending}".rjust(room_of), style=style)
+    columns: list[list[str]] = []
+    for heading, values in (
+        ("corrected", [_marked(item, item.estimate, "corrected") for item in listed]),
+        ("± s.e.", [signed(item.standard_error) for item in listed]),
+        ("uncorrected", [_marked(item, item.uncorrected, "uncorrected") for item in listed]),
+    ):
+        mark = "" if heading == "± s.e." else "  "  # as wide as those of the values
+        cells = [f"{heading}{mark}", *values]
+        wide = max(map(cell_len, cells)) + (1 if columns else 0)
+        columns.append([" " * (wide - cell_len(cell)) + cell for cell in cells])
+    kind = max(cell_len(item.kind) for item in listed) + 1
+    room = width - kind - sum(cell_len(cells[0]) for cells in columns)
+    room = min(room, max(map(cell_len, names)) + 1)
+    heads = [clip("", room + kind), *(Text(cells[0]) for cells in columns)]
+    yield Text.assemble(*heads, style="dim")
+    for i, (name, item) in enumerate(zip(names, listed, strict=True)):
+        line = Text.assemble(clip(name, room - 1).plain, " ", clip(item.kind, kind).plain)
+        for what, cells in zip(("corrected", "", "uncorrected"), columns, strict=True):
+            bold = bool(what) and item.recommended == what
+            line.append(cells[i + 1], style="bold" if bold else "")
         yield line
+
+
+def _marked(item: Estimate, value: float | None, what: str) -> str:
+    """A number, and whether it is the one to take."""
+    mark = "*?" if item.better == CANNOT_TELL else "* "
+    return signed(value) + (mark if item.recommended == what else "  ")
 
 
 def _length(names: tuple[str, ...]) -> int:

@@ -36,14 +36,18 @@ class Leakage:
         Labels (x, x') that attain it; None when nothing leaks.
     output : mapping of int to label
         Records released in the output that attains it, by position; all between them and the
-        hidden record are redacted, and what lies beyond them adds nothing. On a side without an
-        entry nothing is released, or the side tells nothing. Empty also when nothing leaks.
+        hidden record are redacted, and what lies beyond them adds nothing. Empty also when nothing
+        leaks.
+    silent : tuple of str
+        Sides, "before" or "after" the hidden record, on which that output releases nothing at
+        all. A side that is neither in `output` nor here tells nothing.
     """
 
     position: int
     value: float
     pair: tuple[Any, Any] | None
     output: dict[int, Any]
+    silent: tuple[str, ...] = ()
 
     def __float__(self) -> float:
         return self.value
@@ -108,11 +112,13 @@ def join(
     if value == 0:
         return Leakage(p, 0.0, None, {})
     x, y = int(present[best // present.size]), int(present[best % present.size])
-    output = {}
-    for side, sign in ((left, -1), (right, 1)):
+    output, silent = {}, []
+    for side, sign, name in ((left, -1, "before"), (right, 1, "after")):
         if side.distance[x, y]:
             output[p + sign * int(side.distance[x, y])] = chain.states[side.state[x, y]]
-    return Leakage(p, value, (chain.states[x], chain.states[y]), output)
+        elif side.ratio[x, y] > 0:
+            silent.append(name)
+    return Leakage(p, value, (chain.states[x], chain.states[y]), output, tuple(silent))
 
 
 def sides(chain: MarkovChain, position: int, n: int) -> tuple[Side, Side]:

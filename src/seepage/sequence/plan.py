@@ -22,6 +22,7 @@ from seepage._numeric import (
 )
 from seepage.errors import InvalidInputError, SeepageError
 from seepage.results import Result, Standing
+from seepage.sequence._entries import CHAIN, PLAN, STRETCH, check_entries, number
 from seepage.sequence.chain import MarkovChain, check_length
 from seepage.sequence.leakage import (
     Leakage,
@@ -31,10 +32,12 @@ from seepage.sequence.leakage import (
 )
 from seepage.sequence.uncertain import CUT, ChainSet, is_cut, uncertain_leakage
 
-FORMAT, VERSION = "seepage.redaction_plan", 1
+FORMAT, VERSION, UNIT = "seepage.redaction_plan", 1, "nats"
 
-LISTS = ("positions", "notes", "redact_probability")
-"""Entries of a file that must be lists."""
+TWICE = (
+    "Each sequence is drawn once: what one draw withholds another may release. Two draws by this "
+    "plan together leak {more}{leakage:.4g} nats."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +120,7 @@ class RedactionPlan(Result):
             if asked.shape != (len(where),):
                 msg = f"expected an epsilon for each hidden record ({len(where)}), got {asked.size}"
                 raise InvalidInputError(msg)
-            object.__setattr__(self, "epsilons", tuple(asked.tolist()))
+            object.__setattr__(self, "epsilons", tuple((asked + 0.0).tolist()))  # −0 becomes 0
         if self.chain_set is not None:
             r = self.redact_probability
             if CUT not in self.notes and any(is_cut(r, p) for p in where):
@@ -136,6 +139,11 @@ class RedactionPlan(Result):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the leakage rests on."""
+        return (*self.premises, *twice_told(self.leakage_of_two, self.standing))
+
+    @property
+    def premises(self) -> tuple[str, ...]:
+        """What the leakage of one draw rests on."""
         if self.chain_set is not None:
             return (self.chain_set.assumption, *self.notes)
         law = "stationary" if self.chain.is_stationary else "with the given start"
@@ -156,9 +164,25 @@ class RedactionPlan(Result):
 
     def leakage_about(self, position: int) -> Leakage:
         """Leakage about any record, hidden or not."""
+        return self._leakage(self.redact_probability, position)
+
+    def _leakage(self, redact: FloatArray, position: int) -> Leakage:
         if self.chain_set is not None:
-            return uncertain_leakage(self.chain_set, self.redact_probability, position)
-        return redaction_leakage(self.chain, self.redact_probability, position)
+            return uncertain_leakage(self.chain_set, redact, position)
+        return redaction_leakage(self.chain, redact, position)
+
+    @cached_property
+    def leakage_of_two(self) -> float | None:
+        """Largest leakage about a hidden record of two draws of one sequence together, in nats.
+
+        A record stays withheld when both draws withhold it, with probability r². Which of the two
+        releases a record does not depend on anything but its state, which is seen then. None when
+        the plan is not random: then all draws are the same.
+        """
+        r = self.redact_probability
+        if not ((r > 0) & (r < 1)).any():
+            return None
+        return max(self._leakage(r * r, p).value for p in self.positions)
 
     @property
     def keeps_promise(self) -> bool | None:
@@ -282,7 +306,7 @@ class RedactionPlan(Result):
         return {
             "format": FORMAT,
             "version": VERSION,
-            "unit": "nats",
+            "unit": UNIT,
             "mechanism": self.mechanism,
             "verdict": self.verdict,
             "standing": self.standing,
@@ -297,6 +321,7 @@ class RedactionPlan(Result):
                     "value": found.value,
                     "pair": None if found.pair is None else list(found.pair),
                     "output": [[t, label] for t, label in found.output.items()],
+                    "silent": list(found.silent),
                 }
                 for found in self.leakages
             ],
@@ -323,30 +348,44 @@ class RedactionPlan(Result):
         if not isinstance(content, Mapping) or content.get("format") != FORMAT:
             msg = f"expected a redaction plan (format {FORMAT!r}), got {_brief(content)}"
             raise InvalidInputError(msg)
-        if content.get("version") != VERSION:
-            msg = f"expected version {VERSION} of a redaction plan, got {content.get('version')!r}"
+        version = content.get("version")
+        if isinstance(version, bool) or version != VERSION:
+            msg = f"expected version {VERSION} of a redaction plan, got {version!r}"
             raise InvalidInputError(msg)
         try:
+            asked, given = content.get("epsilons"), content.get("chain_set")
+            if isinstance(asked, (list, tuple)):
+                asked = tuple(map(number, asked))
+                content = {**content, "epsilons": asked}
+            check_entries(content, PLAN, "a redaction plan")
             told = content["chain"]
-            chain = MarkovChain(told["transition"], told["initial"], tuple(told["states"]))
-            if not all(isinstance(content[name], (list, tuple)) for name in LISTS):
-                msg = f"expected lists of {', '.join(LISTS)}, got others"
+            check_entries(told, CHAIN, "the chain of a redaction plan")
+            if content["unit"] != UNIT:
+                msg = f"expected a redaction plan in {UNIT}, got the unit {content['unit']!r}"
                 raise InvalidInputError(msg)
-            asked, given = content["epsilons"], content.get("chain_set")
+            chain = MarkovChain(told["transition"], told["initial"], tuple(told["states"]))
             return cls(
                 chain,
                 _unroll(content["redact_probability"], chain.k, content["n"]),
                 tuple(content["positions"]),
-                None if asked is None else tuple(float(e) for e in asked),
-                str(content["mechanism"]),
+                asked,
+                content["mechanism"],
                 None if given is None else ChainSet.from_dict(given, chain),
                 tuple(content["notes"]),
             )
         except SeepageError:
             raise
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            msg = f"expected a whole redaction plan, got one in which {error} is missing or wrong"
+            msg = f"expected a whole redaction plan, got one that cannot be read: {error}"
             raise InvalidInputError(msg) from error
+
+
+def twice_told(leakage: float | None, standing: Standing) -> tuple[str, ...]:
+    """What an assumption says about a second draw of a sequence; nothing when it is the same."""
+    if leakage is None:
+        return ()
+    more = "at most " if standing is Standing.UPPER else ""
+    return (TWICE.format(more=more, leakage=leakage),)
 
 
 def on_grid(redact: FloatArray) -> FloatArray:
@@ -420,8 +459,9 @@ def _unroll(runs: Any, k: int, n: Any) -> FloatArray:
     expected = 0
     rows = []
     for run in runs:
+        check_entries(run, STRETCH, "a stretch of redaction probabilities")
         first, count = run["first"], run["count"]
-        if type(count) is not int or type(first) is not int or count < 1 or first != expected:
+        if count < 1 or first != expected:
             msg = (
                 "expected stretches of redaction probabilities that follow each other, got "
                 f"{count!r} records from {first!r} on where {expected} is next"

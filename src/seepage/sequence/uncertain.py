@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -225,7 +225,8 @@ def uncertain_leakage(chains: ChainSet, redact_probability: ArrayLike, position:
     assert chains.backward_upper is not None
     left = _side(r[:p][::-1], chains.backward_lower, chains.backward_upper)
     right = _side(r[p + 1 :], chains.lower, chains.upper)
-    return join(chains.center, p, left, right, everything)
+    found = join(chains.center, p, left, right, everything)
+    return replace(found, silent=())  # which output attains it was not kept
 
 
 def window_ratios(chains: ChainSet, length: int, *, backward: bool) -> FloatArray:
