@@ -1,7 +1,7 @@
 # Every target does its own set-up in $(VENV); only pip needs the network.
 #   make demo       audit the embedded example and write a page
 #   make test       run the tests on all cores  (ARGS="-n 0 tests/example" is passed on to pytest)
-#                   (HEAVY=1 also installs the large packages of engines, several 100 MB)
+#                   (HEAVY=1 also installs the large packages of engines and attackers: PySpark, PyTorch)
 #   make lint       style, types and layers
 #   make benchmark  run the benchmarks
 #   make reproduce  tables and figures of the papers beside ours, into out/
@@ -20,7 +20,7 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check $(PIPFLAGS)
 DEMO := seepage-demo.html
 BENCHMARKS := $(filter-out benchmarks/shared.py,$(wildcard benchmarks/*.py))
 
-.PHONY: help demo test lint benchmark reproduce clean
+.PHONY: help demo heavy test lint benchmark reproduce clean
 .DELETE_ON_ERROR:
 
 help:
@@ -29,6 +29,8 @@ help:
 demo: $(VENV)/.package
 	$(BIN)/seepage audit --example --html $(DEMO)
 	@echo "The page is at $(CURDIR)/$(DEMO); open it in a browser."
+
+heavy: $(VENV)/.heavy
 
 test: $(VENV)/.test $(if $(HEAVY),$(VENV)/.heavy)
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadgroup $(ARGS)
@@ -58,7 +60,7 @@ $(VENV)/.test: $(VENV)/.package
 	@touch $@
 
 $(VENV)/.heavy: $(VENV)/.test
-	@echo "installing the large packages of engines into $(VENV), some minutes ..."
+	@echo "installing the large packages of engines and attackers into $(VENV), some minutes ..."
 	@$(PIP) --group heavy
 	@touch $@
 

@@ -20,6 +20,9 @@ from seepage.errors import CapacityError, DomainError, InvalidInputError
 MAX_CELLS = 50_000_000
 """Cells that the pairwise tables of one domain may have together (8 bytes each)."""
 
+MAX_TOTAL = 1 << 62
+"""No counts add up to this or more: two of them would leave the integers of 64 bits."""
+
 
 def _as_counts(values: ArrayLike, name: str) -> IntArray:
     try:
@@ -36,10 +39,23 @@ def _as_counts(values: ArrayLike, name: str) -> IntArray:
     if (raw < 0).any():
         msg = f"expected {name} to be zero or more, got {raw[raw < 0].flat[0]!r}"
         raise InvalidInputError(msg)
-    if raw.size and raw.sum(dtype=np.float64) >= 2.0**63:
-        msg = f"expected {name} that sum to less than 2^63, got {raw.sum(dtype=np.float64):.3g}"
-        raise InvalidInputError(msg)
+    if raw.size:
+        # A sum of floats is near enough, as no count is below zero: it cannot wrap around.
+        check_total(raw.sum(dtype=np.float64), name)
     return np.asarray(raw.astype(np.int64))
+
+
+def check_total(total: float, name: str = "counts") -> None:
+    """Refuse counts whose sum integers of 64 bits may not hold.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is 2^62 (`MAX_TOTAL`) or more.
+    """
+    if total >= MAX_TOTAL:
+        msg = f"expected {name} that add up to less than 2^62, got {float(total):.3g}"
+        raise InvalidInputError(msg)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +72,8 @@ class Counts:
     Raises
     ------
     InvalidInputError
-        If the shape differs from that of the domain, or a value is negative or fractional.
+        If the shape differs from that of the domain, a value is negative or fractional, or their
+        sum is 2^62 or more; also by adding.
     """
 
     domain: Domain
@@ -81,6 +98,7 @@ class Counts:
         if not isinstance(other, Counts):
             return NotImplemented
         _check_same_domain(self.domain, other.domain)
+        check_total(self.total + other.total)
         return Counts(self.domain, self.values + other.values)
 
     @property
@@ -208,6 +226,7 @@ class PairCounts:
         if not isinstance(other, PairCounts):
             return NotImplemented
         _check_same_domain(self.domain, other.domain)
+        check_total(self.total + other.total)
         return PairCounts(
             self.domain,
             self.total + other.total,
@@ -241,7 +260,7 @@ class PairCounts:
         CapacityError
             If the tables would have more than ``MAX_CELLS`` cells.
         InvalidInputError
-            If codes or weights have a wrong shape, type or range.
+            If codes or weights have a wrong shape, type or range, or their sum is 2^62 or more.
         """
         _check_domain(domain)
         check_capacity(domain)
@@ -255,6 +274,7 @@ class PairCounts:
             codes = _checked_codes(codes, shape)
             weights = _checked_weights(weights, len(codes))
             total += len(codes) if weights is None else int(weights.sum())
+            check_total(total, "weights")
             if counter is None:
                 counter = PairCounter(shape, choose_layout(shape, records or len(codes)))
             counter.add([codes[:, i] for i in range(len(shape))], weights)

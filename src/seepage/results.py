@@ -137,35 +137,47 @@ def plain(value: Any) -> Any:
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a file whole or not at all: to a temporary name beside it, then move."""
-    temporary = stage_bytes(path, content)
+    """Write a file whole or not at all: to a temporary name beside it, then move.
+
+    A process that is killed outright (``kill -9``, a power cut) may leave the temporary file, whose
+    name is that of the file between a dot and eight more characters; it can be removed.
+    """
+    temporary = temporary_name(path)
     try:
+        write_temporary(temporary, content, path)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
-def stage_bytes(path: str | Path, content: bytes) -> Path:
-    """Write what a file will hold to a temporary name beside it, which is returned."""
-    import os
-    import tempfile
+def temporary_name(path: str | Path) -> Path:
+    """A name beside a file, for what it will hold.
+
+    It is known before the file is there, so that whoever is interrupted knows what to remove.
+    """
+    import secrets
 
     target = Path(path)
+    return target.parent / f".{target.name}.{secrets.token_urlsafe(6)}"
+
+
+def write_temporary(temporary: Path, content: bytes, path: str | Path) -> None:
+    """Write what the file `path` will hold to a temporary name, down to the disk.
+
+    What is moved into place is whole then, even if the machine stops. After an error the caller
+    removes the file.
+    """
+    import os
+
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        stream = temporary.open("xb")
     except OSError as error:  # with the name that was asked for
-        raise type(error)(error.errno, error.strerror, str(target)) from None
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(temporary).chmod(0o666 & ~mask)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return Path(temporary)
+        raise type(error)(error.errno, error.strerror, str(path)) from None
+    with stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def write_text(path: str | Path, content: str) -> None:

@@ -322,7 +322,7 @@ def test_inputs_may_be_anything():
 
     for inputs in ([{"a": 1}, {"a": 2}], ["x", None], [(0, 1), (1, 0)], [1, True]):
         audit_mechanism(randomise, inputs, samples=100, vectorised=True)
-    assert all(len(values) in {35, 65} for values in seen)
+    assert all(len(values) in {35, 65, 100} for values in seen)
     rows = [np.array([0, 1]), np.array([1, 1])]
     audit_mechanism(lambda table: table.sum(axis=1) * 0, rows, samples=100, vectorised=True)
 

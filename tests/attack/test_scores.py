@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from seepage.attack.scores import balanced_accuracy, macro_f1, proportion, score, strangers
+from seepage.attack.scores import (
+    balanced_accuracy,
+    balanced_limits,
+    macro_f1,
+    proportion,
+    score,
+    strangers,
+)
 from seepage.errors import InvalidInputError
 
 
@@ -96,3 +105,62 @@ def test_control_is_chance_for_an_oracle():
 def test_hostile(successes, n, confidence):
     with pytest.raises(InvalidInputError, match="expected"):
         proportion(successes, n, confidence)
+
+
+def cycles(n):
+    """All ways in which `strangers` may deal reports, each equally likely."""
+    for rest in itertools.permutations(range(1, n)):
+        order = np.array((0, *rest))
+        found = np.empty(n, dtype=np.int64)
+        found[order] = np.roll(order, 1)
+        yield found
+
+
+@pytest.mark.parametrize("truth", [[0, 0, 0, 0, 1], [2, 0, 2, 0, 2, 0], [3, 3, 1, 2], [0, 1]])
+def test_mean_of_the_control_by_enumeration(truth):
+    """The values 1 to 4 are rare, so that beliefs in some that nobody has rise most."""
+    rng = np.random.default_rng(len(truth))
+    truth = np.array(truth)
+    n, k = len(truth), len(set(truth.tolist()))
+    prior = np.array([0.9, 0.04, 0.03, 0.02, 0.01])
+    beliefs = rng.dirichlet(np.full(5, 0.5), n)
+    beliefs[0] = [0.1, 0.0, 0.0, 0.0, 0.9]
+    scores = [score(truth, beliefs, prior, others, 0.9) for others in cycles(n)]
+    balanced = scores[0].balanced_accuracy
+    mean = np.mean([each.control_balanced for each in scores])
+    assert mean == pytest.approx(1 / k - (balanced - 1 / k) / (n - 1), abs=1e-12)
+    most = np.bincount(truth).max() / n
+    assert np.mean([each.control.estimate for each in scores]) <= most + 1 / (n - 1)
+
+
+def test_control_when_a_value_is_absent():
+    """Reports tell nothing, but lift the belief in a value that no record has: still chance."""
+    rng = np.random.default_rng(8)
+    truth = rng.integers(0, 3, 3000)
+    beliefs = rng.dirichlet(np.full(6, 1.0), 3000)
+    found = score(truth, beliefs, np.full(6, 1 / 6), strangers(3000, rng), 0.95)
+    # Standard error of a mean of three recalls below 0.009: five of them, 6e-7 on both sides.
+    assert found.balanced_accuracy == pytest.approx(1 / 3, abs=0.045)
+    assert found.control_balanced == pytest.approx(1 / 3, abs=0.045)
+
+
+@pytest.mark.parametrize("rates", [(0.5, 0.5), (0.9, 0.2), (0.01, 0.99)])
+@pytest.mark.parametrize("counts", [(1, 1), (3, 9), (12, 2)])
+def test_coverage_of_balanced_limits_by_summation(rates, counts):
+    (p, q), (n, m) = rates, counts
+    truth, mean, covered = np.repeat([0, 1], counts), (p + q) / 2, 0.0
+    for a, b in itertools.product(range(n + 1), range(m + 1)):
+        guesses = np.concatenate([np.arange(n) >= a, np.arange(m) < b]).astype(np.int64)
+        found = balanced_limits(truth, guesses, 3, 0.9)
+        assert found.estimate == pytest.approx((a / n + b / m) / 2)
+        chance = binom.pmf(a, n, p) * binom.pmf(b, m, q)
+        covered += chance * (found.lower <= mean <= found.upper)
+    assert covered >= 0.9
+
+
+def test_balanced_limits_by_hand():
+    truth = np.repeat([0, 2], [100, 25])
+    found = balanced_limits(truth, truth, 3, 0.95)
+    # t with 2·exp(−2·t²·4/(1/100 + 1/25)) = 0.05
+    assert found.lower == pytest.approx(1 - 0.15184, abs=1e-5)
+    assert (found.estimate, found.upper) == (1.0, 1.0)

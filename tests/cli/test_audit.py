@@ -294,3 +294,24 @@ def test_version_and_help(run: Run) -> None:
     root = run("--help")
     assert root.exit_code == 0
     assert "seepage audit --example" in root.stdout
+
+
+def test_a_written_domain_stays_read_until_somebody_says_otherwise(run: Run, people: Path) -> None:
+    for verb in ("audit", "count"):
+        assert run(verb, people, "--write-domain", "d.yaml", "-q").exit_code == 0
+        text = Path("d.yaml").read_text("utf-8")
+        assert text.startswith(f"# Read from {people.name}. Look through it")
+        again = run(verb, people, "-d", "d.yaml", "--write-domain", "e.yaml", "-q")
+        assert again.exit_code == 0, again.output
+        assert Path("e.yaml").read_text("utf-8") == text
+    warning = "warning: the categories were read from data"
+    for source in (("d.yaml",), (people, "-d", "d.yaml")):
+        assert warning in run("plan", *source, "-e", "1", "-o", "plan.json").stderr
+        told = run("randomize", people, "--plan", "plan.json", "-o", "r.csv").stderr
+        assert "delete the line read_from" in told
+    text = text.replace(f"read_from: {people.name}\n", "")
+    Path("d.yaml").write_text(text, encoding="utf-8")
+    assert warning not in run("plan", people, "-d", "d.yaml", "-e", "1", "-o", "plan.json").stderr
+    assert "read_from" not in run("randomize", people, "--plan", "plan.json", "-o", "r.csv").stderr
+    assert run("audit", people, "-d", "d.yaml", "--write-domain", "e.yaml", "-q").exit_code == 0
+    assert Path("e.yaml").read_text("utf-8").startswith("columns:")

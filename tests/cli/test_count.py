@@ -47,6 +47,15 @@ def test_parts_are_counted_apart_and_audited_together(run, people, parts):
     assert list(few["domain"]) == ["sex", "age"]
 
 
+def test_counts_given_twice_are_told(run, people):
+    run("count", people, "-q", "--out", "o.counts")
+    done = run("count", "o.counts", "o.counts", "--out", "two.counts")
+    told = "o.counts is given twice: each of its records counts 2 times."
+    assert f"note: {told}" in done.stderr.splitlines()
+    assert told in json.loads(run("audit", "o.counts", "o.counts", "--json").stdout)["assumptions"]
+    assert told in json.loads(run("audit", "two.counts", "--json").stdout)["assumptions"]
+
+
 def test_parts_with_domains_of_their_own_do_not_add_up(run, folder, parts):
     for part in parts:
         done = run("count", part, "--out", part.with_suffix(".counts"))

@@ -42,7 +42,7 @@ SLOPE = ["power", "slope", "--effect", ".1", "--n", "50"]
         ([*MEAN, "--level", "1.5"], "expected --level in [0, 1], got 1.5"),
         ([*MEAN, "--floor", "2"], "expected --floor in [0, 1], got '2'"),
         ([*MEAN, *RANGE, "--laplace", "1", "--prior", "2"], "expected --prior in [0, 1], got 2.0"),
-        ([*MEAN, "--ratio", "2"], "(--sd, --low, --high, --mean, --z), got --ratio"),
+        ([*MEAN, "--ratio", "2"], "(--sd, --low, --high, --mean, --z, --grid), got --ratio"),
         (["power", "mean", "--effect", "inf", "--n", "9"], "expected --effect in [-1e+100"),
         (["power", "means", "--effect", "1", "--n", "9", "--ratio", "0"], "expected --ratio in (0"),
         (["power", "mean"], "expected --effect, a number of records (--n), or both, got neither"),

@@ -102,3 +102,34 @@ def test_what_was_used_is_not_offered(run: Run) -> None:
              "--high", "1", "--gaussian", "1"]  # fmt: skip
     assert "--chart region.png" in run(*power).stdout
     assert "Next" not in run(*power, "--chart", "r.png").stdout
+
+
+def test_messages_name_what_was_typed(run: Run, folder: Path) -> None:
+    (folder / "t.yaml").write_text("- {test: mean, effect: 1, n: 9, foo: 3}", "utf-8")
+    form = "expected --test TEST:effect=VALUE,n=RECORDS,…, got 'mean'"
+    power = ["power", "mean", "--effect", ".2", "--n", "9", "--low", "0", "--high", "9"]
+    cases = {
+        "in test 1 of --tests 't.yaml' (sd, low,": ["power", "--tests", "t.yaml",
+                                                    "--target-loss", ".1"],
+        form: ["risk", "card", "gaussian:1", "--test", "mean"],
+        f"{form}\n": ["power", "--test", "mean"],
+        "expected --rate to be a number from 0 to 1, got '-1'": ["risk", "gaussian", "--mu", "1",
+                                                                 "--rate", "-1"],
+        "expected --effect to be a number, got 'abc'": ["power", "mean", "--effect", "abc"],
+        "expected --floor above 0 with a limit on the power of attacks": [
+            *power, "--attack-power", ".1", "--floor", "0"],
+    }  # fmt: skip
+    for told, words in cases.items():
+        result = run(*words)
+        assert result.exit_code == 2, words
+        assert told in result.stderr
+
+
+def test_values_among_the_answers(run: Run) -> None:
+    words = ["power", "mean", "--effect", ".1", "--n", "90", "--sd", ".5", "--low", "0", "--high",
+             "1", "--response", "2", "--k", "3", "--json"]  # fmt: skip
+    rounded, among = (
+        json.loads(run(*words[:-1], *more, "--json").stdout) for more in ([], ["--grid"])
+    )
+    assert "Values are rounded" in str(rounded)
+    assert "among the answers" in str(among)

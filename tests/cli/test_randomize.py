@@ -179,3 +179,14 @@ def test_null_values_that_are_categories(run: Run, people: Path, plan: Path) -> 
     assert refused.exit_code == 2
     assert "got 'f', which is a category of column 'sex'" in refused.stderr
     assert not Path("none.csv").exists()
+
+
+def test_a_second_draw_is_told(run: Run, people: Path, plan: Path) -> None:
+    said = "warning: r.csv existed; whoever has both sees two draws"
+    assert said not in run("randomize", people, "-p", plan, "-o", "r.csv").stderr
+    again = run("randomize", people, "-p", plan, "-o", "r.csv")
+    assert again.exit_code == 0
+    assert again.stderr.splitlines() == [said, "wrote r.csv"]
+    # Simulations may be repeated, and a device keeps nothing.
+    assert said not in run("randomize", people, "-p", plan, "-o", "r.csv", "--seed", "1").stderr
+    assert run("randomize", people, "-p", plan, "-o", "r.csv", "-q").stderr == ""

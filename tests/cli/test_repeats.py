@@ -53,6 +53,22 @@ def test_every_option_of_every_verb(
     assert seen
 
 
+@pytest.mark.parametrize(("path", "command"), VERBS, ids=[" ".join(path) for path, _ in VERBS])
+def test_a_usage_error_is_bad_input_on_every_verb(
+    path: tuple[str, ...], command: Any, run: Run
+) -> None:
+    valued = next(
+        max(option.opts, key=len)
+        for option in command.params
+        if isinstance(option, TyperOption) and not option.is_flag and "--json" not in option.opts
+    )
+    for words in (["--no-such-option"], [valued], [valued, "1", "--no-such-option=3"]):
+        result = run(*path, *words)
+        assert result.exit_code == 2, (words, result.stderr)
+        assert "internal error" not in result.stderr
+        assert result.stdout == ""
+
+
 def test_what_may_come_twice(run: Run) -> None:
     words = ["risk", "gaussian", "--mu", "1", "--mu", "2", "--prior", ".1", "--prior", ".2"]
     result = run(*words, "--against", "laplace:1", "--against", "laplace:2", "-q", "-q")

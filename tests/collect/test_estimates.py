@@ -23,6 +23,7 @@ from seepage.collect.registry import mechanism
 from seepage.collect.response import RandomizedResponse
 from seepage.collect.routes import SumKey, contract, routes, sum_key, unit_moments
 from seepage.domain import Domain
+from seepage.errors import InvalidInputError
 
 SIMULATIONS = 2000
 
@@ -483,3 +484,15 @@ def test_one_record_has_unknown_errors() -> None:
     assert "unknown" in table.verdict
     assert "inf" in one.verdict
     assert not any(np.isnan(x) for x in one.columns()["lower"])
+
+
+def test_more_reports_than_sums_hold_are_refused():
+    domain = Domain.of({"a": [0, 1], "b": [0, 1]})
+    plan = independent(domain, 1.0)
+    sums = Estimates.of(plan, 2).add(plan.randomize_codes(np.array([[0, 1]]), rng=1)).sums
+    for _ in range(52):
+        sums = sums + sums
+    assert sums.size == 2**52
+    assert all(int(table.sum()) == 2**52 for table in sums.tables.values())
+    with pytest.raises(InvalidInputError, match=r"fewer than 2\^53 reports, got 9,007,199,254"):
+        sums + sums

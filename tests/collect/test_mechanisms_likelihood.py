@@ -11,7 +11,8 @@ from scipy.stats import chi2
 
 from seepage.collect.hashing import PRIME, LocalHashing
 from seepage.collect.registry import mechanism
-from seepage.errors import InvalidInputError
+from seepage.collect.response import LambdaResponse, RandomizedResponse
+from seepage.errors import CapacityError, InvalidInputError
 
 INF = math.inf
 KINDS = ["grr", "oue", "sue", "subset", "staircase", "exponential"]
@@ -81,3 +82,24 @@ def test_hostile(kind):
     for reports in (None, "x", [[0.5, 0.5]], np.array([9]), np.zeros((1, 7), dtype=bool)):
         with pytest.raises(InvalidInputError):
             made.log_likelihood(reports)
+
+
+@pytest.mark.parametrize("k", [1, 2, 7])
+@pytest.mark.parametrize("value", [0.0, 1e-9, 0.5, 1.0, 40.0, 800.0, math.inf])
+def test_response_likelihoods_are_columns_of_the_channel(k, value):
+    reports = np.arange(k)[::-1]
+    for made in (RandomizedResponse(k, value), LambdaResponse(k, -math.expm1(-value))):
+        expected = made.channel.log_matrix.T[reports]
+        np.testing.assert_allclose(made.log_likelihood(reports), expected, rtol=1e-14, atol=1e-15)
+    assert made.log_likelihood(reports[:0]).shape == (0, k)
+
+
+def test_responses_of_many_categories_need_no_table():
+    k = 100_000
+    made = RandomizedResponse(k, 2.0)
+    with pytest.raises(CapacityError):
+        _ = made.channel
+    logs = made.log_likelihood(np.array([3, k - 1]))
+    assert logs.shape == (2, k)
+    assert np.exp(logs).sum(axis=1) == pytest.approx([1.0, 1.0], abs=1e-9)
+    assert logs[1, k - 1] - logs[1, 0] == pytest.approx(2.0)

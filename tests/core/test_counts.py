@@ -105,6 +105,29 @@ def test_weights_beyond_double_precision_are_exact():
     assert counts.total == 2**53 + 4
 
 
+def test_counts_that_integers_do_not_hold_are_refused():
+    domain = Domain.of({"a": [0, 1], "b": [0, 1]})
+    codes, weights = np.array([[0, 0], [1, 1], [0, 1]]), np.array([2**61, 2**58, 2**58])
+    one = PairCounts.from_codes(domain, codes, weights)
+    assert one.total == 2**61 + 2**59
+    with pytest.raises(
+        InvalidInputError, match=r"counts that add up to less than 2\^62, got 5.76e"
+    ):
+        one + one
+    with pytest.raises(InvalidInputError, match="counts that add up"):
+        one.pair("a", "b") + one.pair("a", "b")
+    with pytest.raises(InvalidInputError, match="weights that add up"):
+        PairCounts.from_batches(domain, [(codes, weights)] * 2)
+    with pytest.raises(InvalidInputError, match="counts that add up"):
+        Counts(domain, np.full((2, 2), 2**60))
+    half = PairCounts.from_codes(domain, codes[:1], np.array([2**61]))
+    less = PairCounts.from_codes(domain, codes[1:2], np.array([2**61 - 1]))
+    assert (half + less).total == 2**62 - 1
+    assert (half + less).table("a", "b").tolist() == [[2**61, 0], [0, 2**61 - 1]]
+    with pytest.raises(InvalidInputError):
+        half + half
+
+
 def test_no_records():
     empty = PairCounts.from_codes(DOMAIN, np.zeros((0, 4), dtype=int))
     assert empty.total == 0

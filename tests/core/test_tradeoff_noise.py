@@ -288,3 +288,24 @@ def test_parameters_and_readings_refuse_nonsense():
     assert TradeOff.laplace(1).leakage([]).shape == (0,)
     assert TradeOff.gaussian(1).leakage([]).shape == (0,)
     assert TradeOff.gaussian(1).epsilon([]).shape == (0,)
+
+
+def test_the_smallest_gaussian_parameters_leak_a_number():
+    epsilon = np.array([0.0, 1e-300, 1e-5, 1.0, 50.0, 800.0, 5000.0, np.inf])
+    before = np.zeros(epsilon.size)
+    for mu in (5e-324, 1e-323, 1e-322, 1e-318):
+        leakage = TradeOff.gaussian(mu).leakage(epsilon)
+        assert (leakage >= before).all()
+        assert leakage[3] <= 4e-319
+        assert (leakage <= epsilon).all()
+        before = leakage
+
+
+@pytest.mark.parametrize("mu", [690.0, 705.0, 740.0, 800.0, 1400.0])
+def test_type_two_errors_of_strong_laplace_curves(mu):
+    alpha = np.array([1e-320, 1e-300, 1e-200, 1e-20, 0.4])
+    found = TradeOff.laplace(mu).beta(alpha)
+    for a, b in zip(alpha.tolist(), found.tolist(), strict=True):
+        exact = mp.exp(-mpf(mu)) / (4 * mpf(a))
+        if exact < 0.25 and a > mp.exp(-mpf(mu)):
+            assert b == pytest.approx(float(exact), rel=1e-12, abs=1e-323)

@@ -129,3 +129,27 @@ def test_without_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
     with pytest.raises(MissingDependencyError, match=r"seepage\[interop\]"):
         TradeOff.laplace(1).self_compose(2)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'seepage\[interop\]'"):
+        TradeOff.laplace(1).subsampled(0.1).self_compose(10)
+
+
+def test_products_that_are_too_large_are_composed_numerically(library):
+    """Sampled noise several times, against the library's own distributions of it."""
+    makers = {
+        "gaussian": library.from_gaussian_mechanism,
+        "laplace": library.from_laplace_mechanism,
+    }
+    cases = (("gaussian", TradeOff.gaussian, 5, 4e-3), ("laplace", TradeOff.laplace, 10, 3e-4))
+    for name, make, times, most in cases:
+        found = make(1.0).subsampled(0.1).self_compose(times)
+        assert found.standing is Standing.UPPER
+        assert 0 < found.error < most
+        assert found.failure == make(1.0).failure
+        assert any("none overstated by more than" in text for text in found.assumptions)
+        low = makers[name](
+            1.0, sampling_prob=0.1, pessimistic_estimate=False,
+            value_discretization_interval=1e-3, use_connect_dots=False,
+        ).self_compose(times, 0.0)  # fmt: skip
+        for epsilon in (0.0, 0.1, 0.5, 1.0, 2.0):
+            truth = low.get_delta_for_epsilon(epsilon)
+            assert truth - 1e-12 <= found.delta(epsilon)

@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -16,6 +17,7 @@ from seepage.collect.designs import independent, sampled_views
 from seepage.domain import Attribute, Domain
 from seepage.engines import spark as engine
 from seepage.errors import (
+    CapacityError,
     DomainError,
     InvalidInputError,
     MissingDependencyError,
@@ -214,8 +216,17 @@ def test_what_a_frame_does_not_hold_is_refused_in_one_line(spark, frame, domain,
         engine.read_domain(values, colums=["a"])
     with pytest.raises(TableError, match="columns of the plan"):
         engine.aggregate(values, independent(Domain.of({"a": ["x", "y"]}), 1.0), 1)
+    wide = Domain.of({"a": [f"v{i}" for i in range(20_000)], "b": range(10_000)})
+    broken = values.selectExpr("cast(raise_error('was computed') as string) as a", "b")
+    with pytest.raises(CapacityError, match=r"got 20,000 in 'a'.*\(Python: max_categories\)"):
+        engine.count(broken, wide)
+    with pytest.raises(CapacityError, match="at most 50,000,000 cells"):
+        engine.count(broken, wide, max_categories=20_000)
     empty, nowhere = values.limit(0), folder.parent / "nowhere"
     plan = independent(known, 1.0)
+    marked = values.toDF("a", "(plan)").selectExpr("*", "1 as b")
+    with pytest.raises(TableError, match="randomised already"):
+        engine.randomize(marked, plan, nowhere)
     for call in (
         lambda: engine.count(empty, known),
         lambda: engine.aggregate(empty, plan),
@@ -279,6 +290,19 @@ def test_names_that_spark_does_not_tell_apart(spark):
     twice = frame.toDF("a", "a")
     with pytest.raises(TableError, match="'a' 2 times"):
         engine.read_domain(twice)
+
+
+def test_a_frame_that_is_read_as_a_whole_says_so(spark):
+    frame = spark.sql("select * from values ('x', 1), ('y', 2), ('x', 2) as t(a, b)")
+    for source in (frame, nw.from_native(frame)):
+        for notes in (
+            load(source).notes,
+            sp.count_table(source).notes,
+            sp.audit(source).assumptions,
+        ):
+            assert sum("seepage.engines.spark.count" in note for note in notes) == 1
+    counted = engine.count(frame, Domain.of({"a": ["x", "y"], "b": [1, 2]}))
+    assert not any("engines.spark" in note for note in sp.audit(counted).assumptions)
 
 
 def test_executors_without_the_package(spark, tmp_path, monkeypatch):

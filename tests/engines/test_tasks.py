@@ -237,6 +237,13 @@ def test_columns_of_too_many_values_are_refused(monkeypatch):
         parts.domain_of(found, plan, ["a"], "x")
 
 
+def test_a_gap_is_refused_with_advice_that_applies():
+    plan, _ = reading_plan(domain=Domain.of({"a": ["x"]}))
+    _, failed = counted(pl.DataFrame({"a": ["x", None]}), plan)
+    assert "no missing value in column 'a', got 1" in failed.message
+    assert "where that is an option, else beforehand" in failed.message
+
+
 def test_damaged_parts_are_refused():
     plan, _ = reading_plan(domain=Domain.of({"a": ["x"]}))
     found, _ = counted(pl.DataFrame({"a": ["x"]}), plan)

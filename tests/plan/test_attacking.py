@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -62,7 +63,7 @@ def by_enumeration(plan, joint, *, own=False):
     prior = joint.reshape(len(joint), -1).sum(axis=1)
     table = np.array(list(mass.values())) / prior
     ratio = float(np.log(table.max(axis=1) / table.min(axis=1)).max())
-    return sum(total.max() for total in mass.values()), ratio, prior
+    return np.array(list(mass.values())), ratio, prior
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -71,9 +72,10 @@ def test_exact_success_and_leakage_by_enumeration(kind, own):
     rng = np.random.default_rng(1)
     sizes = (2, 3, 2)
     joint, plan = joint_of(sizes, rng, 1.0), independent(domain_of(*sizes), 1.0, kind)
-    success, leakage, _ = by_enumeration(plan, joint, own=own)
+    mass, leakage, prior = by_enumeration(plan, joint, own=own)
     found = simulated(plan, joint, own_report=own, confidence=1 - 1e-6, rng=4)
     bayes = found.main.attacker("bayes")
+    success = (mass * np.array(found.met) / found.evaluated / prior).max(axis=1).sum()
     assert found.main.best_possible == pytest.approx(success, abs=1e-12)
     assert found.main.bound.method == "joint"
     assert found.main.bound.standing is Standing.EXACT
@@ -139,7 +141,8 @@ def test_views_leakage_by_the_worst_view():
     found = simulated(plan, joint, ("bayes", "tree"), confidence=1 - 1e-6, rng=1)
     assert found.main.bound.leakage == pytest.approx(leakage, abs=1e-12)
     # Two of three records report nothing that is seen.
-    success = 2 / 3 * flat.sum(axis=1).max() + (flat @ matrix).max(axis=0).sum() / 3
+    shares = np.array(found.met) / found.evaluated
+    success = 2 / 3 * shares.max() + (table * shares[:, np.newaxis]).max(axis=0).sum() / 3
     assert found.main.best_possible == pytest.approx(success, abs=1e-12)
     bayes = found.main.attacker("bayes").score
     assert bayes.accuracy.lower <= success <= bayes.accuracy.upper
@@ -194,7 +197,7 @@ def test_no_attack_exceeds_its_bound_in_500_settings():
             hits = round(n * each.score.accuracy.estimate)
             limit = min(1.0, bounds["joint"].accuracy + 1e-12)
             assert binom.sf(hits - 1, n, limit) > FAMILY / (2 * settings), (number, each)
-            known = bounds[each.bound_on_ratio]
+            known = bounds[each.bound_method]
             assert each.largest_ratio <= known.leakage + 1e-9 * (1 + known.leakage), number
         # A bound from a third of the leakage is found out: the comparison has teeth.
         weak = accuracy_bound(
@@ -553,3 +556,116 @@ def test_bounds_of_a_population_without_the_model():
     assert group.leakage == 1.0
     rows = joint / joint.sum(axis=1, keepdims=True)
     assert exact.leakage <= sp.TradeOff.envelope(rows).leakage(1.0) + 1e-12
+
+
+def test_one_refutation_refutes_the_tree_at_every_epsilon(monkeypatch):
+    monkeypatch.setattr("seepage.plan.attack_bounds.MAX_CELLS", 3)
+    joint = np.zeros((2, 2, 2))
+    for a, b in itertools.product(range(2), repeat=2):
+        joint[a ^ b, a, b] = 0.25
+    plan = independent(domain_of(2, 2, 2), 3.0)
+    found = simulated(plan, joint, epsilons=[0.0, 3.0], max_records=200)
+    assert [item.refuting is None for item in found.sweep] == [True, False]
+    assert all(item.refuted and item.bound.method == "group" for item in (found.main, *found.sweep))
+    assert [item["tree_refuted"] for item in found.to_dict()["sweep"]] == [True, True]
+    assert " at ε" not in found.verdict
+    # The plan itself at a small budget refutes nothing, the sweep does.
+    quiet = replace(
+        found.main,
+        refuted=False,
+        attackers=tuple(replace(each, largest_ratio=0.0) for each in found.main.attackers),
+    )
+    assert quiet.bound.method == "tree"
+    again = replace(found, main=quiet)
+    assert again.main.bound.method == "group"
+    assert "nats at ε = 3, above what the tree allows" in again.verdict
+    page = again.to_html()
+    assert "Refuted: a log-ratio met at another ε is above what the tree allows." in page
+
+
+def test_balanced_success_where_accuracy_shows_nothing():
+    """The likeliest value is so likely that naming it is best, whatever is reported."""
+    joint = np.array([[0.63, 0.27], [0.03, 0.07]])
+    plan = independent(domain_of(2, 2), {"x0": 1.0, "x1": 3.0})
+    found = simulated(plan, joint, max_records=5000, rng=3)
+    bayes = found.main.attacker("bayes").score
+    assert bayes.advantage.estimate == 0.0
+    assert bayes.balanced.lower > 0.5
+    told = f"in the mean over values, 'bayes' is right in {bayes.balanced.estimate:.1%}"
+    assert "no advantage that can be told from none" in found.verdict
+    assert told in found.verdict
+    assert found.columns()["balanced_accuracy_lower"][1] == bayes.balanced.lower
+    one = found.to_dict()["plan"]["attackers"][1]
+    assert one["balanced_limits"] == [bayes.balanced.lower, bayes.balanced.upper]
+    assert one["bound_method"] == "joint"
+    silent = simulated(independent(domain_of(2, 2), 0.0), joint, max_records=5000, rng=3)
+    assert "mean over values" not in silent.verdict
+
+
+def test_control_over_the_values_met():
+    """Three values of five hardly occur; reports raise the belief in them most."""
+    joint = np.zeros((5, 3))
+    joint[:2] = [[0.5, 0.2, 0.1], [0.02, 0.1, 0.07]]
+    joint[2:] = 1e-6 * np.eye(3)
+    plan, controls = independent(domain_of(5, 3), 8.0), []
+    for seed in range(20):
+        found = simulated(plan, joint, max_records=500, rng=seed)
+        bayes = found.main.attacker("bayes").score
+        assert found.values_met == 2
+        assert bayes.balanced_accuracy > 0.6
+        controls.append(bayes.control_balanced)
+    # Standard error of each about 0.028, of the mean 0.0063: five of them, 6e-7 on both sides.
+    assert np.mean(controls) == pytest.approx(0.5, abs=0.032)
+
+
+def test_a_released_column_of_many_categories():
+    k, rng = 8000, np.random.default_rng(0)
+    domain = Domain.of({"wide": list(range(k)), "s": ["a", "b", "c"]})
+    wide = rng.integers(0, k, 1500)
+    table = {"wide": wide, "s": np.array(["a", "b", "c"])[wide % 3]}
+    for plan in (independent(domain, 6.0), sampled_views(domain, 6.0, 1), fake_data(domain, 6.0)):
+        found = attack_plan(table, plan, "s", max_records=100)
+        assert [each.name for each in found.main.attackers] == ["prior", "bayes"]
+        assert found.main.best_possible is None
+        assert "too many reports to compute" in found.to_html()
+
+
+def test_learners_need_no_likelihoods(plan, monkeypatch):
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    monkeypatch.setattr("seepage.plan.attack_setting.MAX_ENTRIES", 100)
+
+    def refused(self, reports):
+        raise AssertionError
+
+    monkeypatch.setattr("seepage.collect.response._Response.log_likelihood", refused)
+    found = attack_plan(people(120), plan, "pay", ("boosting",), copies=1)
+    assert [each.name for each in found.main.attackers] == ["prior", "boosting"]
+
+
+@pytest.mark.parametrize(
+    ("module", "attacker"),
+    [("sklearn", "boosting"), ("threadpoolctl", "boosting"), ("torch", "tabtransformer")],
+)
+def test_packages_are_looked_for_before_anything_runs(plan, monkeypatch, module, attacker):
+    stages = []
+    monkeypatch.setattr(
+        "seepage.attack.learned.find_spec", lambda name: None if name == module else object()
+    )
+    with pytest.raises(MissingDependencyError, match=r"pip install 'seepage\[attack\]'"):
+        attack_plan(people(60), plan, "pay", ("bayes", attacker), stage=stages.append)
+    assert stages == []
+
+
+@pytest.mark.parametrize("design", ["independent", "views"])
+def test_best_possible_is_about_the_records_attacked(design):
+    """Frequencies of few held-out records differ from those of the training records."""
+    rng = np.random.default_rng(8)
+    frame = {"x0": rng.integers(0, 4, 60), "x1": rng.integers(0, 3, 60)}
+    domain = domain_of(4, 3)
+    for epsilon in (0.01, 0.1, 1.0):
+        made = independent(domain, epsilon)
+        plan = sampled_views(domain, epsilon, 1) if design == "views" else made
+        found = attack_plan(frame, plan, "x0", rng=2)
+        assert found.main.best_possible <= found.main.bound.accuracy + 1e-12
+        if epsilon == 0.01:
+            assert found.main.best_possible == pytest.approx(found.baseline, abs=0.12)

@@ -140,18 +140,20 @@ def test_a_calibration_is_held_against_the_records(example) -> None:
         assert item.leakage == pytest.approx(again[item.about], rel=1e-9)
         assert item.leakage > item.claimed == found.totals[item.about]
     assert not found.missed  # 2.29 nats are below the target
+    assert not found.vouched
     assert found.standing is Standing.HEURISTIC
     assert found.verdict.startswith(
         "The target of 3 nats is not vouched for: these records refute the dependency tree. By the "
         "tree the total about 'self_rated_health' is 2.101 nats, but the reports of age, "
     )
-    assert "alone tell 2.288 (1 more like it). Use method 'group'" in found.verdict
+    assert "alone tell 2.288 (1 more like it). Method 'group' gives a bound" in found.verdict
     assert any("refute the dependency tree for outpatient" in s for s in found.assumptions)
     assert [item["about"] for item in found.to_dict()["evidence"]] == [
         item.about for item in found.evidence
     ]
     group = calibrate(model, 3.0, method="group")
     assert group.evidence == ()
+    assert group.vouched
     assert group.standing is Standing.UPPER
     carried = make_plan(model.domain, budgets=found)  # nothing to compute totals from
     assert carried.totals["age"].standing is Standing.HEURISTIC
@@ -165,7 +167,7 @@ def test_a_target_that_reports_exceed() -> None:
     worst = max(found.evidence, key=lambda item: item.leakage)
     assert worst.leakage > 1.0
     assert found.verdict.startswith("The target of 1 nats is missed: these records refute")
-    told = f"the reports of a, b, xor alone tell {worst.leakage:.3f}"
+    told = f"the reports of all attributes tell {worst.leakage:.3f}"
     assert told in found.verdict
     counted = calibrate(prepare(XOR).counts, 1.0)
     assert counted.evidence == ()

@@ -173,3 +173,59 @@ def test_single_results_have_pages():
         assert result.verdict in page.replace("&#39;", "'")
         assert "<script" not in page
         assert result.plot().to_dict()
+
+
+@pytest.mark.parametrize("rule", ["absolute", "relative"])
+def test_the_nearest_loss_can_be_asked_for(rule):
+    """What is offered in place of the loss is rounded up, so that it is met when it is typed."""
+    run = {"rule": rule, "attack_power": 0.02, "correction": "none"}
+    report = plan_tests(TESTS, target_loss=0.001, **run)
+    assert not report.feasible
+    offers = [text for text in report.nearest if "keep the limit" in text]
+    assert len(offers) == 2
+    for text, family in zip(offers, ("laplace", "gaussian"), strict=True):
+        loss = float(text.split("loss of ")[1].split(" ")[0])
+        assert plan_tests(TESTS, target_loss=loss, families=[family], **run).feasible
+        assert not plan_tests(TESTS, target_loss=0.98 * loss, families=[family], **run).feasible
+
+
+def test_the_nearest_power_can_be_asked_for():
+    run = {"rule": "power", "attack_power": 0.02, "families": ["gaussian"]}
+    report = plan_tests(TESTS, target_loss=0.7, **run)
+    (text,) = (text for text in report.nearest if "keep the limit" in text)
+    power = float(text.split("accept power ")[1].split(" ")[0])
+    assert plan_tests(TESTS, target_loss=power, **run).feasible
+
+
+def test_progress_is_told_test_by_test():
+    seen = []
+    plan_tests(TESTS, target_loss=0.05, progress=lambda *step: seen.append(step))
+    assert seen == [(i, 6) for i in range(1, 7)]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("- test: mean\n  effect: 1\n  effect: 2\n", "'effect' occurs twice"),
+        ('[{"test": "mean", "n": 1, "n": 1}]', "'n' occurs twice"),
+        ('{"tests": [], "tests": []}', "'tests' occurs twice"),
+        ("[]", "got an empty list"),
+        ("", "got nothing"),
+        ("- test: mean\n  effect: true\n", "'effect' of test 1 in .* number or a text, got True"),
+        ("- {test: mean, ? [1] : 2}", "got: "),
+    ],
+)
+def test_test_files_that_are_refused(tmp_path, text, told):
+    path = tmp_path / "tests.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(TableError, match=told):
+        read_test_file(path)
+
+
+def test_redaction_plans_with_an_entry_twice_are_refused(tmp_path):
+    from seepage.plan.redaction_files import _object
+
+    path = tmp_path / "plan.json"
+    path.write_text('{"format": "seepage.redaction", "format": "x"}', encoding="utf-8")
+    with pytest.raises(TableError, match="'format' occurs twice"):
+        _object(path)

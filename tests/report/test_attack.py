@@ -15,8 +15,10 @@ from seepage.collect.designs import independent
 from seepage.domain import Domain
 from seepage.errors import InvalidInputError
 from seepage.plan.attacking import attack_plan
+from seepage.report import attack_charts, attack_svg
 from seepage.report.attack_text import attack_text
 from seepage.report.attack_words import percent, points
+from seepage.results import Interval
 
 EVIL = "<script>alert(1)</script>\x07"
 DOMAIN = Domain.of({EVIL: ["no", "yes"], "a": [1, 2, 3], "b": [1, 2]})
@@ -137,3 +139,32 @@ def test_shares_in_words():
         "0.0%", "<0.1%", "50.0%", ">99.9%", "100.0%",
     ]  # fmt: skip
     assert [points(x) for x in (0.0, -1e-9, 0.123, -0.05)] == ["0.0", "0.0", "+12.3", "−5.0"]
+
+
+def test_labels_stand_beside_points_and_rules():
+    """However near baseline and bound are, no rule passes through a percentage."""
+    marks = (0.5, 0.55)
+    for estimate in np.linspace(0.02, 0.98, 49).tolist():
+        score = Interval(max(0.0, estimate - 0.01), estimate, min(1.0, estimate + 0.01), 0.95)
+        x, anchor = attack_svg._beside(score, marks)
+        low, high = (x - attack_svg.LABEL, x) if anchor == "end" else (x, x + attack_svg.LABEL)
+        point = attack_svg._across(estimate)
+        assert not low <= point <= high
+        assert low >= attack_svg.LEFT
+        if not 0.47 < estimate < 0.58:  # between the two rules there is no room
+            assert not any(low <= attack_svg._across(mark) <= high for mark in marks)
+
+
+def test_every_attacker_has_a_look_of_its_own():
+    looks = list(attack_svg.LOOKS.values())
+    assert len({*looks, "diagonal"}) == len(looks) + 1  # that one is the prior's
+    assert len({colour for colour, _ in attack_charts.LOOKS.values()}) == len(attack_charts.LOOKS)
+
+
+def test_why_there_is_no_best_possible(plain):
+    unknown = dataclasses.replace(
+        plain, main=dataclasses.replace(plain.main, best_possible=None)
+    ).to_html()
+    assert "too many reports to compute" in unknown
+    assert "computed for the distribution" not in unknown
+    assert "too many reports" not in report.html(plain, date="2026-01-01")

@@ -4,6 +4,7 @@ import io
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from rich.console import Console
 
 from seepage.plan.audit import AuditResult, audit
 from seepage.report.layout import bar, clip, nats, printable
-from seepage.report.text import percent, text
+from seepage.report.text import LEGEND, percent, text
 
 
 def shown(result: AuditResult, width: int = 80, *, color: bool = False, **options: Any) -> str:
@@ -160,3 +161,30 @@ def test_clip_and_printable(label: str, width: int) -> None:
     assert safe.isprintable()
     assert cell_len(clip(safe, width).plain) == width
     assert printable(safe) == safe
+
+
+def unwrapped(report: str) -> str:
+    return " ".join(report.split())
+
+
+def sampled() -> AuditResult:
+    rng = np.random.default_rng(5)
+    a = rng.integers(0, 2, 300)
+    return audit({"a": a, "b": np.where(rng.random(300) < 0.8, a, 1 - a)})
+
+
+@pytest.mark.parametrize("width", [60, 80, 95, 96, 140])
+def test_the_legend_explains_the_columns_that_are_shown_in_full(width: int) -> None:
+    report = shown(sampled(), width)
+    heading = next(line for line in report.splitlines() if "% of ε" in line)
+    for name, what in LEGEND.items():
+        columns = {"limits": "95 % limits", "MI, r": " MI "}
+        displayed = columns.get(name, name) in heading
+        assert (f"{name} {what}" in unwrapped(report)) == displayed, name
+    assert all(cell_len(line) <= width for line in report.splitlines())
+
+
+def test_the_legend_without_limits(small: AuditResult) -> None:
+    weighted = shown(audit({"a": [0, 0, 1], "b": [0, 1, 1], "w": [1, 2, 3]}, weights="w"))
+    assert "limits" not in unwrapped(weighted).split("Assumptions")[0]
+    assert f"MI, r {LEGEND['MI, r']}" in unwrapped(weighted)

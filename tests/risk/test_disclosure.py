@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from decimal import Decimal
 
@@ -270,3 +271,22 @@ def test_refusals():
             disclosure(curve, name=name)
     with pytest.raises(InvalidInputError):
         disclosure(curve).precision_recall(0.1, [2.0])
+
+
+def test_without_false_alarms_it_is_said_what_some_would_find():
+    found = disclosure(TradeOff.laplace(5.0), alpha0=0.0)
+    share = 100 * (1 - math.exp(-5) / 0.04)
+    said = found.statements[0].text
+    assert said.endswith(
+        "Whoever accepts some false alarms finds far more: at a rate of 1 % up to 83.2 of 100."
+    )
+    assert 83.1 < share <= 83.2
+    assert "far more" not in disclosure(TradeOff.laplace(0.5), alpha0=0.0).statements[0].text
+    assert "far more" not in disclosure(TradeOff.laplace(5.0), alpha0=0.01).statements[0].text
+
+
+def test_one_value_is_written_so():
+    from seepage.risk._families import family
+
+    assert family("randomized_response", k=1).label == "randomised response on 1 value"
+    assert family("randomized_response", k=2).label == "randomised response on 2 values"

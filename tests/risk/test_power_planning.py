@@ -324,8 +324,7 @@ def test_settings_of_planned_tests_are_checked():
             PlannedTest(OneProportion(0.3), 0.1, 100, k=k)
 
 
-def test_results_without_pictures_say_so():
+def test_results_have_a_chart_and_a_page():
     result = power(OneProportion(0.3), 0.2, 50)
-    for make in (result.plot, result.to_html):
-        with pytest.raises(SeepageError, match="got PowerResult"):
-            make()
+    assert result.plot().to_dict()["$schema"].startswith("https://vega")
+    assert f"{100 * result.power:.1f}"[:2] in result.to_html()

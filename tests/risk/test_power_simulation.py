@@ -186,7 +186,7 @@ def grr(epsilon, k=K):
 @pytest.mark.parametrize("known", [True, False])
 def test_means_of_randomised_records(known):
     rng = np.random.default_rng(5 + known)
-    values, shift = Values(0.3, 0, 1, mean=0.4), 0.0016
+    values, shift = Values(0.3, 0, 1, mean=0.4, on_grid=True), 0.0016
     protection, channel = RandomizedResponse(1.5, K), grr(1.5)
     counts = reports(rng, pmf(0.4 + shift), channel)
     law = pmf(0.4) @ channel
@@ -197,7 +197,7 @@ def test_means_of_randomised_records(known):
     statistic = np.abs(mean - expected) / np.sqrt(variance / MANY)
     found = power(OneSampleMean(values, known_sd=known), shift, MANY, protection=protection)
     close(found, statistic > stats.norm.isf(0.025))
-    pair = Values(0.6, -1, 1, mean=-0.2)  # the same laws, twice as wide
+    pair = Values(0.6, -1, 1, mean=-0.2, on_grid=True)  # the same laws, twice as wide
     paired = power(PairedDifference(pair, known_sd=known), 2 * shift, MANY, protection=protection)
     assert paired.power == pytest.approx(found.power, abs=1e-9)
     second = reports(rng, pmf(0.4), channel, 2 * MANY)
@@ -217,7 +217,7 @@ def joint(strength):
 
 def test_correlation_and_slope_of_randomised_records():
     rng = np.random.default_rng(7)
-    strength, values = 0.15, Values(0.3, 0, 1, mean=0.45)
+    strength, values = 0.15, Values(0.3, 0, 1, mean=0.45, on_grid=True)
     truth = joint(strength)
     rho = strength * 0.3**2
     channels = grr(1.5, 3), grr(2.0, 3)
@@ -230,7 +230,7 @@ def test_correlation_and_slope_of_randomised_records():
     rejected = np.abs(r) * math.sqrt(MANY) > stats.norm.isf(0.025)
     protection = RandomizedResponse((1.5, 2.0), 3)
     close(power(Correlation(values, values), rho, MANY, protection=protection), rejected)
-    around = Values(0.3 * math.sqrt(1 - rho**2), 0, 1, mean=0.45)
+    around = Values(0.3 * math.sqrt(1 - rho**2), 0, 1, mean=0.45, on_grid=True)
     close(power(Slope(around, values), rho, MANY, protection=protection), rejected)
     # Public predictor: only the outcome (the first attribute) is randomised.
     counts = rng.multinomial(MANY, (channels[0].T @ truth).ravel(), size=TRIALS) / MANY

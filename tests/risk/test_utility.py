@@ -92,9 +92,10 @@ def test_paper_s_claim_for_fifteen_records_needs_more_than_mu_one():
     "test",
     [
         PlannedTest(OneProportion(0.3), 0.1, 100),
-        PlannedTest(OneSampleMean(Values(0.2, 0, 1)), 0.05, 70, k=5),
+        PlannedTest(OneSampleMean(Values(0.2, 0, 1)), 0.05, 70, k=21),
+        PlannedTest(OneSampleMean(Values(0.2, 0, 1, on_grid=True)), 0.05, 70, k=5),
     ],
-    ids=["proportion", "t"],
+    ids=["proportion", "t", "t of answers"],
 )
 def test_randomised_response(test):
     found = utility_first(test, "randomized_response", rule="absolute", amount=0.05)
@@ -198,7 +199,7 @@ def test_refusals():
     with pytest.raises(InvalidInputError, match="twice"):
         utility_first([FIFTEEN, FIFTEEN], "laplace")
     with pytest.raises(InvalidInputError, match="correction"):
-        utility_first(FIFTEEN, "laplace", correction="benjamini_hochberg")
+        utility_first(FIFTEEN, "laplace", correction="holm")
     with pytest.raises(InvalidInputError, match="range"):
         utility_first(PlannedTest(OneSampleMean(), 0.2, 20), "laplace")
     with pytest.raises(InvalidInputError, match="expected k"):

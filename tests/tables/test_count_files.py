@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 from seepage import audit, calibrate, total_leakage
@@ -170,6 +172,60 @@ def test_tables_that_contradict_each_other_are_refused(tmp_path):
         read_counts(path)
 
 
+@pytest.mark.parametrize("size", [2, 4])
+def test_counts_that_wrap_around_are_refused(size, tmp_path):
+    """Cells of 2^62: integers of 64 bits take two of them for −2^63, and four for 0."""
+    domain = Domain.of({"a": range(size), "b": range(size)})
+    table = np.full((size, size), 2**62)
+    singles = (table.sum(axis=1), table.sum(axis=0))
+    counts = PairCounts(domain, int(table.sum()), singles, (table,))
+    path = tmp_path / "a.counts"
+    path.write_bytes(counts_to_bytes(CountedTable(counts, "x", (), 1, True)))
+    with pytest.raises(TableError, match=r"add up to 2\^62 or more"):
+        read_counts(path)
+
+
+def test_many_files_cannot_overflow_unseen(tmp_path):
+    domain = Domain.of({"a": [0, 1], "b": [0, 1]})
+    codes, weights = np.array([[0, 0], [1, 1], [0, 1]]), np.array([2**61, 2**58, 2**58])
+    counts = PairCounts.from_codes(domain, codes, weights)
+    path = tmp_path / "big.counts"
+    write_counts(CountedTable(counts, "s", (), 3, True), path)
+    # By hand: b = 0 given a = 0 is 8/9 likely, and never given a = 1.
+    leakage = audit(path).pair("a", "b").leakage.value
+    assert leakage == pytest.approx(np.log((8 * np.e + 1) / 9), rel=1e-9)
+    for times in (2, 8):
+        with pytest.raises(
+            InvalidInputError, match=r"less than 2\^62.*big\.counts and .*big\.counts"
+        ):
+            audit([path] * times)
+
+
+def test_errors_of_merging_name_the_files(tmp_path):
+    """Their sources tell nothing, as all were counted from frames."""
+    frame = pl.DataFrame(TABLE)
+    paths = [tmp_path / f"{name}.counts" for name in ("one", "two", "three")]
+    domain = load(TABLE).domain
+    write_counts(count_table(frame, domain=domain), paths[0])
+    write_counts(count_table(frame, domain=domain), paths[1])
+    write_counts(count_table(frame[:40], columns=list(TABLE), bins={"age": 2}), paths[2])
+    with pytest.raises(DomainError, match=r"for 'age' \(.*one\.counts and .*three\.counts\)"):
+        audit(paths)
+    weighted = frame.with_columns(w=pl.lit(2))
+    write_counts(count_table(weighted, domain=domain, weights="w"), paths[2])
+    with pytest.raises(InvalidInputError, match=r"one\.counts \(not w.*three\.counts \(weighted\)"):
+        audit(paths)
+
+
+def test_a_file_of_counts_given_twice(tmp_path):
+    first, second = saved(tmp_path)
+    told = "a.counts is given twice: each of its records counts 2 times."
+    assert told in open_table([first, second, tmp_path / "." / "a.counts"]).notes
+    assert told in open_table([str(first), first], columns=["sex", "age"]).notes
+    assert told in audit([first, first]).assumptions
+    assert not any("is given" in note for note in open_table([first, second]).notes)
+
+
 def test_other_files_are_refused(tmp_path):
     with pytest.raises(TableError, match="No such file"):
         read_counts(tmp_path / "none.counts")
@@ -293,3 +349,21 @@ def test_large_and_lazy_tables_are_counted(tmp_path, monkeypatch):
     (tmp_path / "bad.parquet").write_bytes(b"nothing")
     with pytest.raises(TableError, match=r"bad\.parquet"):
         open_table(tmp_path / "bad.parquet")
+
+
+def test_files_with_the_same_tables_of_one_source(tmp_path):
+    first, second = saved(tmp_path)
+    copy = tmp_path / "copy.counts"
+    copy.write_bytes(first.read_bytes())
+    source = read_counts(first).source
+    told = (
+        f"a.counts and copy.counts hold the same counts of {source}: if these are the same "
+        "records, each counts twice."
+    )
+    assert told in open_table([first, second, copy]).notes
+    assert told in audit([first, copy]).assumptions
+    # Other tables, or another source with the same tables, say nothing; nor does a name twice.
+    other = tmp_path / "other.counts"
+    write_counts(replace(read_counts(first), source="elsewhere"), other)
+    for paths in ([first, second], [first, other], [first, first], [first]):
+        assert not any("the same counts" in note for note in open_table(paths).notes)

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seepage.domain import MISSING_LABEL, OTHER_LABEL, Attribute, Domain, label_key
-from seepage.errors import DomainError
-from seepage.tables import domain_from_yaml, domain_to_yaml, load
+from seepage.errors import DomainError, InvalidInputError
+from seepage.plan.collecting import domain_was_read, make_plan
+from seepage.tables import count_table, domain_from_yaml, domain_to_yaml, load
 from seepage.tables.binning import interval_labels
+from seepage.tables.domain_files import read_domain, written_domain
 
 TRICKY = ["yes", "no", "on", "Off", "null", "~", "", "1", "01", "1.0", "true", "True", "2020-01-01"]
 TRICKY += ["1:30", "0x1F", "1e5", "1_000", ".inf", "nan", "=", "<<", "a: b", "# x", " a ", "'", '"']
@@ -231,3 +233,77 @@ def test_smartnoise():
 def test_refusals(text, message):
     with pytest.raises(DomainError, match=message):
         domain_from_yaml(text)
+
+
+READ = "The categories of 2 columns were read from the table itself"
+
+
+@given(domains(), st.text(min_size=1).filter(str.strip))
+def test_round_trip_of_a_domain_that_was_read(domain, source):
+    text = domain_to_yaml(domain, read_from=source).encode("utf-8", errors="strict").decode()
+    assert domain_from_yaml(text) == domain
+    assert read_domain(text).notes[0].endswith("fit for an analysis, not for a release.")
+    kept = [line for line in text.splitlines(keepends=True) if not line.startswith("read_from")]
+    if len(kept) == len(text.splitlines()) - 1:  # a long name takes several lines
+        assert read_domain("".join(kept)).notes == ("Categories were declared in the domain text.",)
+
+
+def test_what_was_read_stays_read_until_its_line_is_deleted(tmp_path):
+    table = {"a": ["x", "y", "x"], "b": [1, 2, 2]}
+    path = tmp_path / "domain.yaml"
+    text = domain_to_yaml(load(table).domain, read_from="people.csv")
+    path.write_text(text, encoding="utf-8")
+    assert text.startswith("# Read from people.csv. Look through it before a release:\n")
+    assert "\nread_from: people.csv\ncolumns:\n" in text
+    # The sentence is that of a table without a domain.
+    assert load(table, domain=path).notes[0] == load(table).notes[0]
+    assert load(table, domain=path).notes[1] == (
+        "The domain of domain.yaml was read from 'people.csv': look through it, then delete its "
+        "line read_from."
+    )
+    assert count_table(table, domain=path).notes == load(table, domain=path).notes
+    for source in (path, count_table(table, domain=path)):
+        assert domain_was_read(make_plan(source, epsilon=1.0))
+    path.write_text(text.replace("read_from: people.csv\n", ""), encoding="utf-8")
+    assert load(table, domain=path).notes[0] == "Categories were declared in domain.yaml."
+    assert not domain_was_read(make_plan(path, epsilon=1.0))
+    assert not domain_was_read(make_plan(count_table(table, domain=path), epsilon=1.0))
+
+
+def test_only_the_columns_in_use_are_counted_as_read():
+    text = domain_to_yaml(Domain.of({"a": ["x"], "b": ["y"], "c": ["z"]}), read_from="t.csv")
+    assert read_domain(text, exclude=["b"]).notes[0].startswith(READ)
+    assert "1 column was" in read_domain(text, columns=["c"]).notes[0]
+
+
+def test_a_text_is_written_as_read_if_its_notes_say_so():
+    domain = Domain.of({"a": ["x", "y"]})
+    read = load({"a": ["x", "y"]})
+    assert written_domain(domain, read.notes, "t.csv") == domain_to_yaml(domain, read_from="t.csv")
+    declared = load({"a": ["x"]}, domain=domain)
+    assert written_domain(domain, declared.notes, "t.csv") == domain_to_yaml(domain)
+
+
+@pytest.mark.parametrize("value", ["", "~", "true", "7", "[a]", "'  '", "{a: 1}"])
+def test_what_a_domain_was_read_from_is_a_text(value):
+    with pytest.raises(DomainError, match="expected read_from of the domain text to name a table"):
+        domain_from_yaml(f"read_from: {value}\ncolumns: {{a: [x]}}")
+
+
+@pytest.mark.parametrize("value", ["", " \n", 7, True, b"t.csv", ["t.csv"]])
+def test_hostile_names_of_what_was_read(value):
+    with pytest.raises(InvalidInputError, match="expected read_from to name a table, got"):
+        domain_to_yaml(Domain.of({"a": ["x"]}), read_from=value)
+
+
+def test_a_name_with_line_breaks_stays_in_its_comment():
+    hostile = "a.csv\ncolumns: {b: [y]}\u2028c\ud800"
+    text = domain_to_yaml(Domain.of({"a": ["x"]}), read_from=hostile)
+    assert domain_from_yaml(text) == Domain.of({"a": ["x"]})
+    assert text.encode("utf-8").startswith(rb"# Read from a.csv\ncolumns: {b: [y]}\u2028c\ud800.")
+
+
+def test_a_foreign_column_of_that_name_is_a_column():
+    domain = domain_from_yaml("read_from: {possible_values: [M, F]}\n")
+    assert domain["read_from"].categories == ("M", "F")
+    assert "read_from" not in " ".join(read_domain("columns: {read_from: [x, y]}").notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import os
+from csv import field_size_limit
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from seepage.channel import lambda_response
 from seepage.domain import MISSING_LABEL, OTHER_LABEL
 from seepage.errors import CapacityError, DomainError, InvalidInputError, SeepageError, TableError
 from seepage.leakage.baselines import hcc2
-from seepage.tables import domain_from_yaml, load
+from seepage.tables import count_table, delimited, domain_from_yaml, load
 from seepage.tables.arrow import arrow_head
 
 
@@ -276,6 +277,39 @@ def test_a_file_given_twice(tmp_path):
     other = tmp_path / "other.csv"
     other.write_text("a,b\nx,1\n")
     assert not any("is given" in note for note in load([path, other]).notes)
+
+
+LONG = "y" * 3_000_000
+"""The standard library reads fields of 131,072 characters at most, if it is not told otherwise."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"a,b\n1,{LONG}\n2,z\n1,z\n",
+        f'a,b\n1, "{LONG}"\n2,z\n1,z\n',
+        f"a,{LONG}\n1,x\n2,z\n1,z\n",
+    ],
+    ids=["field", "padded", "name"],
+)
+def test_long_fields(tmp_path, text):
+    path = tmp_path / "long.csv"
+    path.write_text(text)
+    before = field_size_limit()
+    for columns in (["a"], None):
+        assert load(path, columns=columns).size == 3
+        assert count_table(path, columns=columns).records == 3
+    assert field_size_limit() == before
+
+
+def test_a_long_field_in_a_column_of_its_own(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text(f"a\n{LONG}\n\nx\n")
+    assert load(path).domain["a"].size == 3
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(delimited, "_LONGEST", 1000)
+        with pytest.raises(TableError, match="a fault: field larger than field limit"):
+            load(path)
 
 
 # --- domain files ------------------------------------------------------------------------------

@@ -252,7 +252,7 @@ def test_columns_that_cannot_be_kept_are_refused(tmp_path):
     frame = sample(200)
     with pytest.raises(CapacityError, match="Quantiles would need all of them"):
         count_table(frame, binning="quantile", max_categories=5)
-    with pytest.raises(CapacityError, match=r"'name'\. If it identifies records"):
+    with pytest.raises(CapacityError, match=r"25 different.*'name'\. If it identifies"):
         count_table({"name": [f"n{i}" for i in range(99)], "x": [1] * 99}, max_categories=5)
     with pytest.raises(CapacityError, match="'whole'"):
         count_table(frame, bins={"whole": "none"}, max_categories=5)
@@ -265,6 +265,23 @@ def test_columns_that_cannot_be_kept_are_refused(tmp_path):
         count_table(path, max_categories=5)
     with pytest.raises(DomainError, match="expected finite numbers in column 'a'"):
         count_table({"a": [*(i / 8 for i in range(99)), float("inf")]}, max_categories=5)
+
+
+def test_declared_categories_that_do_not_fit_are_refused_unread():
+    def rows():
+        pytest.fail("was read")
+        yield
+
+    schema = pa.schema([("a", pa.int64()), ("b", pa.int64())])
+    for size, options, message in (
+        (200_000, {}, "at most 10,000 categories in a column, got 200,000 in 'a'.*declare fewer"),
+        (200_000, {"max_categories": 10**6}, "at most 50,000,000 cells"),
+    ):
+        reader = pa.RecordBatchReader.from_batches(schema, rows())
+        domain = Domain.of({"a": range(size), "b": range(300)})
+        with pytest.raises(CapacityError, match=message) as caught:
+            count_table(reader, domain=domain, **options)
+        assert ("--min-count" in str(caught.value)) == ("cells" in message)
 
 
 def test_a_table_that_changes_is_noticed():

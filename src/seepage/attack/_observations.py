@@ -2,15 +2,15 @@
 
 A report is split into components (the bits of a vector, the entries of a record), and every
 component into finitely many symbols. Both are settled on a first sample; what a later sample shows
-for the first time has a symbol of its own, so that an event is a fixed function of the report.
+for the first time has a symbol of its own, so that an event is a fixed function of the report. The
+length of a component that is a text or a list is a component too: it may tell what random contents
+do not.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,10 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from seepage._numeric import IntArray
-from seepage.errors import InvalidInputError
-
-Column = NDArray[Any]
-"""One component of n reports, shape (n,): numbers, texts, or objects made by `key`."""
+from seepage.attack._parts import (
+    Column,
+    Parts,
+    items_of,
+    keys_of,
+    label,
+    lengths_of,
+    split,
+    unsplit,
+)
 
 Codes = NDArray[Any]
 """Symbols as whole numbers of any width."""
@@ -32,128 +38,6 @@ BINS = 250
 
 REPEATS = 20
 """Values seen this often on average are kept apart, however many there are."""
-
-
-UNEQUAL = "not equal to itself"
-
-_PLAIN = {int, str, bool, bytes, type(None)}
-
-
-def key(item: Any) -> Hashable:
-    """Something hashable that is equal for equal reports only: 1, True, 1.0 and "1" differ.
-
-    Raises
-    ------
-    InvalidInputError
-        If the report is an object that cannot be compared.
-    """
-    if type(item) in _PLAIN:
-        return (type(item).__name__, item)
-    if isinstance(item, np.ndarray):
-        return ("ndarray", item.dtype.kind, item.shape, tuple(map(key, item.ravel().tolist())))
-    if isinstance(item, np.generic):
-        item = item.item()
-    kind = type(item).__name__
-    if isinstance(item, float) and math.isnan(item):
-        return (kind, "nan")
-    if isinstance(item, Mapping):
-        return (kind, frozenset((key(name), key(value)) for name, value in item.items()))
-    if isinstance(item, AbstractSet):
-        return (kind, frozenset(map(key, item)))
-    if isinstance(item, (list, tuple)):
-        return (kind, tuple(map(key, item)))
-    try:
-        hash(item)
-        same = bool(item == item)  # noqa: PLR0124 (an object's own idea of it)
-    except Exception as error:  # whatever an object's own methods raise
-        msg = f"expected reports that can be compared (hashable), got {kind}"
-        raise InvalidInputError(msg) from error
-    return (kind, item) if same else (kind, UNEQUAL)
-
-
-def label(item: Any) -> str:
-    """How an input or a symbol is shown."""
-    try:
-        text = " ".join(repr(item.item() if isinstance(item, np.generic) else item).split())
-    except Exception:  # whatever an object's own repr raises
-        text = f"<{type(item).__name__}>"
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def split(reports: Any, n: int) -> list[Column]:
-    """Split reports into components.
-
-    Parameters
-    ----------
-    reports : array or sequence
-        First axis: the n reports. An array of two axes or more, or sequences of one length, have
-        one component for each entry; mappings with the same keys one for each key; anything else
-        is one component.
-    n : int
-
-    Returns
-    -------
-    list of arrays of shape (n,)
-
-    Raises
-    ------
-    InvalidInputError
-        If there are not n reports, or one cannot be compared.
-    """
-    count = _length(reports)
-    if count != n:
-        got = f"{count:,}" if count >= 0 else f"{type(reports).__name__}"
-        msg = f"expected {n:,} reports, one for each input, got {got}"
-        raise InvalidInputError(msg)
-    if isinstance(reports, np.ma.MaskedArray):
-        msg = "expected reports without a mask, got a masked array"
-        raise InvalidInputError(msg)
-    if isinstance(reports, np.ndarray) and reports.dtype.kind in "biufUS":
-        if reports.size == 0:  # reports without components are all alike
-            return [np.zeros(n, dtype=np.int64)]
-        return list(np.ascontiguousarray(reports.reshape(n, -1).T))  # by component: much faster
-    if isinstance(reports, np.ndarray) and reports.dtype.kind in "mM":
-        return split(reports.view(np.int64), n)
-    items = list(reports)
-    if len(items) != n:  # a data frame lists its columns
-        msg = f"expected {n:,} reports in an array or a list, got {type(reports).__name__}"
-        raise InvalidInputError(msg)
-    return _split_list(items)
-
-
-def _length(reports: Any) -> int:
-    if isinstance(reports, (str, bytes, Mapping, AbstractSet)):
-        return -1
-    try:
-        return len(reports)
-    except TypeError:
-        return -1
-
-
-def _split_list(items: list[Any]) -> list[Column]:
-    kinds = set(map(type, items))
-    if len(kinds) == 1:
-        (kind,) = kinds
-        if kind in {int, float, bool} or issubclass(kind, np.generic):
-            plain = np.array(items)
-            if plain.dtype.kind in "biuf" and plain.ndim == 1:
-                return [plain]
-        if kind is np.ndarray and len({(i.shape, i.dtype) for i in items}) == 1:
-            whole = np.stack(items)
-            return split(whole, len(items)) if whole.dtype.kind in "biuf" else [_keys(items)]
-        if kind in {list, tuple} and len(set(map(len, items))) == 1 and items[0]:
-            return [column for part in zip(*items, strict=True) for column in _split_list([*part])]
-        if issubclass(kind, dict) and len({tuple(map(key, item)) for item in items}) == 1:
-            parts = [[item[name] for item in items] for name in items[0]]
-            return [column for part in parts for column in _split_list(part)] or [_keys(items)]
-    return [_keys(items)]
-
-
-def _keys(items: Iterable[Any]) -> Column:
-    made = [key(item) for item in items]
-    column = np.empty(len(made), dtype=object)
-    column[:] = made
-    return column
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +87,7 @@ class Symbols:
         if _kind(column) != self.kind:
             if self.kind != "O":  # another type than in the first sample
                 return np.full(column.size, self.other, dtype=np.int64)
-            column = _keys(column.tolist())
+            column = keys_of(column.tolist())
         if self.kind == "O":
             get, other = self.positions.get, self.other
             return np.fromiter((get(item, other) for item in column), np.int64, column.size)
@@ -289,46 +173,63 @@ class Codebook:
     Parameters
     ----------
     columns : tuple of Symbols
+        Those of lengths come last.
     whole : bool
         Whether a report is taken as one symbol, since reports do not all have the same components.
+    lengths : tuple of int
+        The components whose lengths are components too, since they vary.
+    shape : tuple
+        That of the samples; see `Parts`.
     """
 
     columns: tuple[Symbols, ...]
     whole: bool
+    lengths: tuple[int, ...] = ()
+    shape: tuple[Hashable, ...] = ()
 
     @classmethod
-    def of(cls, samples: Sequence[list[Column]], raw: Sequence[Any]) -> Codebook:
+    def of(cls, samples: Sequence[Parts], raw: Sequence[Any]) -> Codebook:
         """Settle symbols on the samples of all inputs, given both split and as they came."""
-        kinds = [tuple(map(_kind, columns)) for columns in samples]
-        if len({len(each) for each in kinds}) > 1:
-            whole = np.concatenate([_keys(_items(reports)) for reports in raw])
-            return cls((Symbols.of(whole),), True)
+        whole = len({parts.shape for parts in samples}) > 1
+        if whole:
+            samples = [unsplit(items_of(reports)) for reports in raw]
+        kinds = [tuple(map(_kind, parts.columns)) for parts in samples]
         symbols = []
         for j in range(len(kinds[0])):
-            parts = [columns[j] for columns in samples]
+            columns = [parts.columns[j] for parts in samples]
             if len({each[j] for each in kinds}) > 1:
-                parts = [part if _kind(part) == "O" else _keys(part.tolist()) for part in parts]
-            symbols.append(Symbols.of(np.concatenate(parts)))
-        return cls(tuple(symbols), False)
+                columns = [
+                    each if _kind(each) == "O" else keys_of(each.tolist()) for each in columns
+                ]
+            symbols.append(Symbols.of(np.concatenate(columns)))
+        varying = []
+        for j in sorted({j for parts in samples for j in parts.lengths}):
+            length = np.concatenate([lengths_of(parts, j) for parts in samples])
+            if length.min() < length.max():
+                varying.append(j)
+                symbols.append(Symbols.of(length))
+        return cls(tuple(symbols), whole, tuple(varying), samples[0].shape)
+
+    @property
+    def contents(self) -> int:
+        """Number of components that are not lengths."""
+        return len(self.columns) - len(self.lengths)
+
+    def name(self, j: int) -> str:
+        """How a component is called: its number, or whose length it is."""
+        return str(j) if j < self.contents else f"{self.lengths[j - self.contents]} (length)"
 
     def encode(self, reports: Any, n: int, wanted: Sequence[int] | None = None) -> Codes:
         """Symbols of reports, shape (n, components); only the `wanted` components are filled in."""
-        if self.whole:
-            return self.columns[0].encode(_keys(_items(reports))).reshape(n, 1)
-        columns = split(reports, n)
+        parts = unsplit(items_of(reports)) if self.whole else split(reports, n)
+        fits = parts.shape == self.shape
+        columns = parts.columns + [lengths_of(parts, j) for j in self.lengths] if fits else []
         largest = max(symbols.size for symbols in self.columns)
         width = np.uint8 if largest <= 2**8 else np.uint16 if largest <= 2**16 else np.int64
         codes = np.zeros((n, len(self.columns)), dtype=width, order="F")
         for j in range(len(self.columns)) if wanted is None else wanted:
-            if len(columns) == len(self.columns):
+            if fits:
                 codes[:, j] = self.columns[j].encode(columns[j])
             else:  # a report of another shape than in the first sample
                 codes[:, j] = self.columns[j].other
         return codes
-
-
-def _items(reports: Any) -> list[Any]:
-    if isinstance(reports, np.ndarray) and reports.ndim == 1:
-        listed: list[Any] = reports.tolist()
-        return listed
-    return list(reports)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from seepage._entropy import as_generator
-from seepage.attack._observations import UNEQUAL, key, label
+from seepage.attack._parts import UNEQUAL, key, label
 from seepage.errors import InvalidInputError
 
 Randomiser = Callable[..., Any]

@@ -22,6 +22,10 @@ VALUES_ONLY = (
 )
 
 
+SHOWN = 4
+"""So many inputs are named in a sentence."""
+
+
 @dataclass(frozen=True)
 class PairAudit:
     """How far two inputs were told apart.
@@ -80,6 +84,9 @@ class MechanismAudit(Result):
         What became of values outside the domain.
     about : str
         What was audited, in words.
+    repeating : tuple of str
+        Inputs on which two calls gave the same batch of reports, as with a fixed seed: the reports
+        are then not independent, and the limits mean nothing.
     """
 
     pairs: tuple[PairAudit, ...]
@@ -89,6 +96,7 @@ class MechanismAudit(Result):
     samples: int
     probes: tuple[Probe, ...] = ()
     about: str = ""
+    repeating: tuple[str, ...] = ()
 
     @property
     def best(self) -> PairAudit:
@@ -135,8 +143,8 @@ class MechanismAudit(Result):
 
     @property
     def faultless(self) -> bool:
-        """Whether nothing was found: no claim refuted, and no value passed on."""
-        return not self.exceeds and not self.passed_on
+        """Whether nothing was found: no claim refuted, no value passed on, no batch repeated."""
+        return not self.exceeds and not self.passed_on and not self.repeating
 
     @property
     def verdict(self) -> str:
@@ -151,6 +159,14 @@ class MechanismAudit(Result):
         if self.lower > 0:
             text += f" (inputs {best.high} and {best.low}: {best.event})"
         sentences = [text[0].upper() + text[1:] + "."]
+        if self.repeating:
+            named = ", ".join(self.repeating[:SHOWN])
+            more = len(self.repeating) - SHOWN
+            sentences.append(
+                f"The randomiser repeats its randomness: two calls gave the same reports on {named}"
+                f"{f' and {more} more' if more > 0 else ''}, so what it adds is no secret, "
+                "and the limits mean nothing."
+            )
         if best.seen_only and (self.claimed is None or self.exceeds):
             sentences.append(
                 f"Some reports were seen under {best.high} and never under {best.low}: a sign of "
@@ -197,6 +213,7 @@ class MechanismAudit(Result):
             "claimed": self.claimed,
             "exceeds": self.exceeds,
             "faultless": self.faultless,
+            "repeating": list(self.repeating),
             "delta": self.delta,
             "confidence": self.confidence,
             "samples": self.samples,

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from seepage._numeric import check_epsilon, check_probability, check_size
-from seepage.attack._observations import Codebook, Codes, label, split
+from seepage.attack._observations import Codebook, Codes
+from seepage.attack._parts import label, split
 from seepage.attack._source import Randomiser, Source, check_inputs, check_pairs
 from seepage.attack.audit_results import MechanismAudit, PairAudit
 from seepage.attack.distinguish import Event, Words, binomial_limits, choose
@@ -21,6 +22,12 @@ FIT, CHOICE = 0.2, 0.15
 
 LEAST = 100
 """Fewest samples of an input."""
+
+SAME = 2_000
+"""Reports in each of the two batches that must not be the same."""
+
+BY_CHANCE = 1e-9
+"""Largest probability with which batches of one input that are the same are so by chance."""
 
 BATCH = 1 << 17
 """Reports drawn at a time when events are counted."""
@@ -143,7 +150,28 @@ def audit_mechanism(
         asked += [(i, j) for j in range(first, len(values)) for i in range(j)]
     found = _play(source, values, asked, (n, sure, share))
     made = tuple(pair.audit(shown, words) for pair in found)
-    return MechanismAudit(made, claimed, share, sure, n, probes, about)
+    used = sorted({i for pair in asked for i in pair}) if source.vectorised else []
+    repeating = tuple(shown[i] for i in used if _repeats(source, values[i], min(n, SAME)))
+    return MechanismAudit(made, claimed, share, sure, n, probes, about, repeating)
+
+
+def _repeats(source: Source, value: Any, n: int) -> bool:
+    """Whether two batches of n reports are the same, and not by chance.
+
+    Independent reports are in any order with the same probability, so with numbers c_i of equal
+    ones a second batch is the same as the first with probability ``Π c_i!/n!`` at most. Equal
+    batches count where this is below `BY_CHANCE`, which leaves out reports that are all alike.
+    """
+    from scipy.special import gammaln
+
+    first, second = source.draw(value, n), source.draw(value, n)
+    book = Codebook.of([split(first, n)], [first])
+    codes = book.encode(first, n)
+    if not np.array_equal(codes, book.encode(second, n)):
+        return False
+    # A component is the same in both with at least the probability of the whole report.
+    orders = (gammaln(n + 1) - gammaln(np.bincount(column) + 1).sum() for column in codes.T)
+    return any(order > -np.log(BY_CHANCE) for order in orders)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +246,7 @@ def _first_codes(
     drawn = {i: source.draw(value, n) for i, value in values.items()}
     heads = {i: split(reports, n) for i, reports in drawn.items()}
     book = Codebook.of(
-        [[column[:fit] for column in columns] for columns in heads.values()],
+        [parts.head(fit) for parts in heads.values()],
         [reports[:fit] for reports in drawn.values()],
     )
     return book, {i: book.encode(reports, n) for i, reports in drawn.items()}

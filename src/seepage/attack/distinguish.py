@@ -131,21 +131,28 @@ class Event:
     def describe(self, book: Codebook, words: Words | None = None) -> str:
         """The event in words; `words` has a function from values to words for each component."""
         columns = self.score.columns
-        several = len(book.columns) > 1
+        several = book.contents > 1
         if len(columns) == 1 and self.score.tables:
             (table,), (j,) = self.score.tables, columns
             inside = table >= self.threshold if self.above else table <= self.threshold
             symbols, codes = book.columns[j], np.flatnonzero(inside).tolist()
-            if words is not None and len(words) == len(book.columns):
+            if j >= book.contents:
+                whose = f"component {book.lengths[j - book.contents]} of " if several else ""
+                return f"length of {whose}the report is {symbols.describe(codes, SHOWN, _long)}"
+            if words is not None and len(words) == book.contents:
                 return symbols.describe(codes, SHOWN, words[j])
             what = f"component {j} of the report" if several else "report"
             return f"{what} is {symbols.describe(codes, SHOWN)}"
-        listed = ", ".join(map(str, columns[: SHOWN * 2])) + (
+        listed = ", ".join(map(book.name, columns[: SHOWN * 2])) + (
             f" and {len(columns) - SHOWN * 2} more" if len(columns) > SHOWN * 2 else ""
         )
         sign = "at least" if self.above else "at most"
         how = "the likelihood of" if self.score.tables else "the joint likelihood of"
         return f"{how} components {listed} is {sign} a threshold"
+
+
+def _long(length: Any) -> str:
+    return "none" if length < 0 else str(length)
 
 
 def combine(codes: Codes, columns: Sequence[int]) -> NDArray[np.uint64]:

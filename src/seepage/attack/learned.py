@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,12 @@ Progress = Callable[[int, int], None]
 """Called with steps done and steps in all."""
 
 BOOSTING, TRANSFORMER = "boosting", "tabtransformer"
+
+NEEDED = {
+    BOOSTING: {"sklearn": "scikit-learn", "threadpoolctl": "scikit-learn"},
+    TRANSFORMER: {"torch": "PyTorch"},
+}
+"""Modules that each attacker imports, with what to install."""
 
 MAX_BOOSTED = 255
 """Categories of a column that gradient boosting can take as categories."""
@@ -111,6 +118,20 @@ def fit_boosting(train: Lesson, check: Lesson, k: int, seed: int, progress: Prog
         classifier.fit(train.seen.columns.astype(np.float64), train.truth, **options)
     progress(1, 1)
     return BoostingModel(classifier, k)
+
+
+def check_packages(names: Iterable[str]) -> None:
+    """Refuse attackers whose packages are not installed, without importing these.
+
+    Raises
+    ------
+    MissingDependencyError
+        For the first attacker that needs one.
+    """
+    for name in names:
+        for module, package in NEEDED.get(name, {}).items():
+            if find_spec(module) is None:
+                raise _missing(name, package)
 
 
 def missing_torch() -> MissingDependencyError:

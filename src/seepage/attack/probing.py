@@ -14,7 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from seepage._numeric import check_size
-from seepage.attack._observations import Codebook, Column, key, label, split
+from seepage.attack._observations import Codebook
+from seepage.attack._parts import Column, key, label, split
 from seepage.attack._source import Randomiser, RandomiserError, Source, check_inputs, identity
 from seepage.attack.distinguish import binomial_limits
 from seepage.errors import InvalidInputError
@@ -116,16 +117,16 @@ def _probe(source: Source, value: Any, count: int, book: Codebook, seen: int) ->
         ((detail, _),) = Counter(errors).most_common(1)
         return Probe(label(value), "refused", detail, 1.0)
     n = len(reports)
-    columns = split(reports, n)
+    parts = split(reports, n)
     if book.whole:
         odd = _odd(book.encode(reports, n)[:, 0] == book.columns[0].other, list(reports))
-    elif len(columns) != len(book.columns):
+    elif parts.shape != book.shape:
         odd = [(n, "a report of another shape")]
     else:
         codes = book.encode(reports, n)
         odd = []
-        for j, (column, symbols) in enumerate(zip(columns, book.columns, strict=True)):
-            odd += _odd(codes[:, j] == symbols.other, column)
+        for j, column in enumerate(parts.columns):
+            odd += _odd(codes[:, j] == book.columns[j].other, column)
     often, what = max(odd, default=(0, ""), key=lambda found: found[0])
     least = binomial_limits(often, n, ERROR / 2)[0]
     if often and least > binomial_limits(0, seen, ERROR / 2)[1]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,12 +29,18 @@ class Score:
     macro_f1 : float
         Mean F1 of the values that occur or are guessed, by the same guesses (the paper's measure).
     balanced_accuracy : float
-        Mean over the values that occur of the share guessed rightly, by the guess that raises
-        belief most (posterior over prior): the best guess for this measure.
+        Mean over the values that occur of the share guessed rightly, by the guess among these
+        values that raises belief most (posterior over prior): the best guess for this measure. A
+        guess of a value that no record has could only lose.
     control : Interval
         `accuracy` when the reports are those of other records.
     control_balanced : float
-        `balanced_accuracy` when they are; 1/k is expected, whatever the attacker.
+        `balanced_accuracy` when they are. With k values that occur, and b the `balanced_accuracy`,
+        its mean over `strangers` is ``1/k − (b − 1/k)/(n − 1)``, whatever the attacker: no record
+        is its own stranger, so right guesses are missing from those that are dealt out.
+    balanced : Interval
+        `balanced_accuracy` with limits: a weighted sum of right guesses, which are independent
+        given the true values, so Hoeffding's inequality (1963, theorem 2) holds for it.
     """
 
     accuracy: Interval
@@ -42,6 +49,7 @@ class Score:
     balanced_accuracy: float
     control: Interval
     control_balanced: float
+    balanced: Interval
 
 
 def score(
@@ -66,12 +74,14 @@ def score(
         In (0, 1), of each interval by itself.
     """
     guesses = beliefs.argmax(axis=1)
-    raised = lift(beliefs, prior).argmax(axis=1)
     k = beliefs.shape[1]
+    met = np.bincount(truth, minlength=k) > 0
+    raised = np.where(met, lift(beliefs, prior), -1.0).argmax(axis=1)
     right = guesses == truth
     baseline = float((truth == int(prior.argmax())).mean())
     controlled = guesses[others] == truth
     accuracy = proportion(int(right.sum()), len(truth), confidence)
+    balanced = balanced_limits(truth, raised, k, confidence)
     return Score(
         accuracy,
         Interval(
@@ -81,9 +91,10 @@ def score(
             confidence,
         ),
         macro_f1(truth, guesses, k),
-        balanced_accuracy(truth, raised, k),
+        balanced.estimate,
         proportion(int(controlled.sum()), len(truth), confidence),
         balanced_accuracy(truth, raised[others], k),
+        balanced,
     )
 
 
@@ -131,6 +142,30 @@ def balanced_accuracy(truth: IntArray, guesses: IntArray, k: int) -> float:
     total = np.bincount(truth, minlength=k)
     used = total > 0
     return float((hits[used] / total[used]).mean())
+
+
+def balanced_limits(truth: IntArray, guesses: IntArray, k: int, confidence: float) -> Interval:
+    """Balanced accuracy with two-sided limits that hold for every number of records.
+
+    It is a sum of independent terms in ``[0, 1/(m n_v)]`` for a record of value v, one of n_v, when
+    m values occur. By Hoeffding ("Probability inequalities for sums of bounded random variables",
+    1963, theorem 2) it is further than t from its mean with probability at most
+    ``2 exp(−2 t² m²/Σ_v 1/n_v)``.
+
+    Parameters
+    ----------
+    truth, guesses : arrays of int, shape (n,)
+    k : int
+        Number of values.
+    confidence : float
+        In (0, 1).
+    """
+    found = balanced_accuracy(truth, guesses, k)
+    counts = np.bincount(truth, minlength=k)
+    counts = counts[counts > 0]
+    spread = float((1 / counts).sum()) / counts.size**2
+    half = math.sqrt(math.log(2 / (1 - confidence)) * spread / 2)
+    return Interval(max(0.0, found - half), found, min(1.0, found + half), confidence)
 
 
 def strangers(n: int, rng: np.random.Generator) -> IntArray:

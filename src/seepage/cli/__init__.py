@@ -1,8 +1,8 @@
 """The command ``seepage``: one module for each verb, no mathematics and no file formats.
 
 Exit codes: 0 done, 1 a target was missed, 2 bad input, 3 a defect of the program, 130 interrupted,
-141 the reader of a pipe went away. Results go to standard output, everything else to standard
-error.
+141 the reader of a pipe went away, 143 terminated. Results go to standard output, everything else
+to standard error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from seepage.cli import redact as _redact
 from seepage.cli import relationships as _relationships
 from seepage.cli import risk as _risk
 from seepage.cli._options import Command
-from seepage.cli._run import mend_streams
+from seepage.cli._run import end_in_order, mend_streams
 
 app = typer.Typer(
     name="seepage",
@@ -139,6 +139,7 @@ def _root(
 def main() -> None:
     """Run the command line; the entry point of the installed script."""
     mend_streams()
+    end_in_order()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show ε or ← must not end in a UnicodeEncodeError.
         if hasattr(stream, "reconfigure"):

@@ -75,9 +75,13 @@ def signed(text: object, name: str) -> float:
         If it is none.
     """
     word = str(text).strip()
-    if word[:1] in {"-", "−"}:
-        return -_parse.number(word[1:], name)
-    return _parse.number(word, name)
+    minus = word[:1] in {"-", "−"}
+    try:
+        size = _parse.number(word[minus:], name)
+    except InvalidInputError:
+        msg = f"expected {name} to be a number, got {text!r}"
+        raise InvalidInputError(msg) from None
+    return -size if minus else size
 
 
 def mechanism(family: str, value: float, **options: Any) -> Mechanism:
@@ -126,7 +130,7 @@ def extra(name: str, text: str) -> Any:
     if name in {"k", "n", "times"}:
         return whole(text, name)
     if name != "adjacency":
-        return _parse.number(text, name)
+        return _parse.number(text, name, 1)  # delta, rate
     if text not in ADJACENCIES:
         msg = f"expected adjacency add-remove or replace, got {text!r}"
         raise InvalidInputError(msg)

@@ -15,7 +15,7 @@ from seepage.errors import CapacityError, InfeasibleError, InvalidInputError
 _QUOTED = re.compile(r"('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
 _LISTED = re.compile(r"\(\w+(?:, \w+)*\)")
 _EXPECTED = r"(\bexpected (?:(?:one|no|a finite) )?)(?:an )?"
-_WHOLE = r"(?![\w-])(?! of (?:--|[A-Z]{2}))"  # "n of --test" was renamed where it was read
+_WHOLE = r"(?![\w-])(?! of (?:--|[A-Z]{2}|test \d))"  # "n of --test" was renamed where it was read
 
 
 @contextlib.contextmanager
@@ -48,10 +48,12 @@ def renamed(message: str, options: Mapping[str, str]) -> str:
 
 def _renamed(text: str, options: Mapping[str, str]) -> str:
     for name in sorted(options, key=len, reverse=True):
-        word, option = re.escape(name) + _WHOLE, options[name]
+        word = re.escape(name) + _WHOLE
+        option = options[name].replace("\\", r"\\")  # of a file name
         if name.isalpha():
             text = re.sub(_EXPECTED + word, rf"\g<1>{option}", text)
-            text = re.sub(rf"(?<![\w-]){word} ?= ?", f"{option} ", text)
+            # "TEST:effect=VALUE,n=RECORDS" is what is typed already.
+            text = re.sub(rf"(?<![\w,:-]){word} ?= ?", f"{option} ", text)
         else:
             text = re.sub(rf"(?<![\w-]){word}", option, text)
     text = _LISTED.sub(lambda m: _listed(m[0], options), text)

@@ -1,7 +1,8 @@
 """Where results go: checked before the work, rendered whole, then written.
 
 No file is opened before everything that will be written exists in memory. All files are written
-under temporary names first and moved when each of them is there, so that an error leaves none.
+under temporary names first and moved when each of them is there, so that an error leaves none, and
+neither does a signal that asks to end. Only ``kill -9`` may leave a file ``.NAME.xxxxxxxx``.
 """
 
 from __future__ import annotations
@@ -202,6 +203,8 @@ def write(outputs: Iterable[Output], result: Result) -> list[Path]:
     InvalidInputError
         If something cannot be written; the message names the option and the path.
     """
+    from seepage.results import temporary_name, write_temporary
+
     rendered = [(output, output.render(result)) for output in outputs]
     made: list[Path] = []  # folders
     staged: list[tuple[Output, Path]] = []
@@ -215,7 +218,10 @@ def write(outputs: Iterable[Output], result: Result) -> list[Path]:
                 if output.folder and not output.path.parent.exists():
                     output.path.parent.mkdir()
                     made.append(output.path.parent)
-                staged.append((output, _stage(output.path, content)))
+                place = os.path.realpath(output.path)  # links are followed, not replaced
+                # Noted first: whoever is interrupted while it is written removes it.
+                staged.append((output, temporary_name(place)))
+                write_temporary(staged[-1][1], content, place)
         for output, content in direct:
             with _told(output):
                 _write_through(output.path, content)
@@ -249,12 +255,6 @@ def _told(output: Output) -> Iterator[None]:
         reason = error.strerror or type(error).__name__
         msg = f"expected {output.option} to be written to {shown}, got an error: {reason}"
         raise InvalidInputError(msg) from error
-
-
-def _stage(path: Path, content: bytes) -> Path:
-    from seepage.results import stage_bytes
-
-    return stage_bytes(os.path.realpath(path), content)  # links are followed, not replaced
 
 
 def _write_through(path: Path | None, content: bytes) -> None:

@@ -10,13 +10,21 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
+from seepage._unique_keys import TwiceError, unique
 from seepage.errors import InvalidInputError, TableError
 
 Bins = int | tuple[float, ...] | Literal["none"]
 
 
-def number(text: object, name: str) -> float:
+def number(text: object, name: str, most: float = math.inf) -> float:
     """Return a number in [0, ∞]; ``inf`` and ``∞`` are accepted.
+
+    Parameters
+    ----------
+    text : object
+    name : str
+    most : float
+        Largest number that whoever gets it will accept, for the message.
 
     Raises
     ------
@@ -35,7 +43,7 @@ def number(text: object, name: str) -> float:
         if math.isinf(value) and any(char.isdigit() for char in text):  # 1e400 is no infinity
             value = math.nan
     if not value >= 0:
-        msg = f"expected {name} to be a number from 0 to inf, got {reprlib.repr(text)}"
+        msg = f"expected {name} to be a number from 0 to {most:g}, got {reprlib.repr(text)}"
         raise InvalidInputError(msg)
     return value
 
@@ -197,33 +205,20 @@ def _budgets_in(file: Path) -> dict[str, object]:
 def _read_object(file: Path) -> dict[str, object]:
     form = '{"column": epsilon, …}'
     try:
-        content = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=_unique)
+        content = json.loads(file.read_text(encoding="utf-8-sig"), object_pairs_hook=unique)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         msg = f"expected a JSON object {form} in {str(file)!r}, got: {error}"
         raise TableError(msg) from None
+    except TwiceError as error:
+        msg = f"expected one budget for column {error.key!r} in {str(file)!r}, got two"
+        raise TableError(msg) from None
     except ValueError:  # what Python says of it is advice for programs
         msg = f"expected numbers in {str(file)!r}, got one of thousands of digits"
-        raise TableError(msg) from None
-    except _TwiceError as error:
-        msg = f"expected one budget for column {error.args[0]!r} in {str(file)!r}, got two"
         raise TableError(msg) from None
     if not isinstance(content, dict):
         msg = f"expected a JSON object {form} in {str(file)!r}, got {type(content).__name__}"
         raise TableError(msg)
     return content
-
-
-class _TwiceError(Exception):
-    """A key of a JSON object occurs twice."""
-
-
-def _unique(items: list[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for name, value in items:
-        if name in found:
-            raise _TwiceError(name)
-        found[name] = value
-    return found
 
 
 def confidence(text: str) -> float | None:

@@ -70,7 +70,7 @@ def floor_of(text: str) -> float:
     """Read the floor; say so where it is so high that it hides much."""
     from seepage.risk.disclosure import HIGH_FLOOR
 
-    floor = _parse.number(text, "--floor")
+    floor = _parse.number(text, "--floor", 1)
     if floor > 1:
         msg = f"expected --floor in [0, 1], got {text!r}"
         raise InvalidInputError(msg)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
 import typer
@@ -23,10 +24,11 @@ BAD_INPUT = 2
 DEFECT = 3
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+TERMINATED = 143
 
 EXIT_CODES = (
     f"{BAD_INPUT} bad input, {DEFECT} a defect of seepage, {INTERRUPTED} interrupted, "
-    f"{PIPE_CLOSED} the reader of a pipe went away"
+    f"{PIPE_CLOSED} the reader of a pipe went away, {TERMINATED} terminated"
 )
 """What every verb says in its help, after its own codes 0 and 1."""
 
@@ -70,6 +72,22 @@ def mend_streams() -> None:
         if getattr(sys, name) is None:
             stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open to the end
             setattr(sys, name, stream)
+
+
+def end_in_order() -> None:
+    """Turn signals that ask to end (SIGTERM, SIGHUP) into an exit that cleans up.
+
+    A signal that is ignored, as under ``nohup``, stays so.
+    """
+    for name in ("SIGTERM", "SIGHUP"):  # the second one is not everywhere
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _end)
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_IGN)  # nor does a second one break the cleaning up
+    raise SystemExit(128 + number)
 
 
 def stdout_leads_nowhere() -> bool:

@@ -88,7 +88,7 @@ class SeveralOptions:
             from seepage.plan.test_files import read_test_file
 
             for position, settings in enumerate(read_test_file(self.file), 1):
-                where = f"test {position} of --tests"
+                where = f"test {position} of --tests {str(self.file)!r}"
                 test = settings.pop("test")
                 _tests.check_test(test, where)
                 found.append((test, settings, where))

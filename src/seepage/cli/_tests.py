@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 
 SIDES = ("two-sided", "larger", "smaller")
 VALUES = ("sd", "low", "high", "mean")
+FLAGS = ("z", "grid")
 TESTS: Mapping[str, tuple[str, ...]] = {
-    "mean": (*VALUES, "z"),
-    "paired": (*VALUES, "z"),
-    "means": (*VALUES, "z", "ratio"),
+    "mean": (*VALUES, "z", "grid"),
+    "paired": (*VALUES, "z", "grid"),
+    "means": (*VALUES, "z", "grid", "ratio"),
     "proportion": ("null",),
     "proportions": ("first", "ratio"),
     "independence": ("table",),
-    "correlation": (*VALUES, "sd2", "low2", "high2"),
-    "slope": (*VALUES, "z", "sd2", "low2", "high2", "others", "shared", "explained"),
+    "correlation": (*VALUES, "grid", "sd2", "low2", "high2"),
+    "slope": (*VALUES, "z", "grid", "sd2", "low2", "high2", "others", "shared", "explained"),
 }
 """Tests, and what each needs to know besides effect, records and level."""
 
@@ -40,9 +41,10 @@ ARGUMENTS = {
     "known_sd=True": "z",
     "known_sd=False": "no z",
     "known_sd": "z",
+    "on_grid": "grid",
     "explained_sd": "explained",
     "joint": "table",
-    **{name: name for known in TESTS.values() for name in known if name != "z"},
+    **{name: name for known in TESTS.values() for name in known if name not in FLAGS},
     **{name: name for name in ("effect", "n", "k")},
 }
 """Arguments of a test, and the settings that they are typed as."""
@@ -56,7 +58,7 @@ def typed(prefix: str = "", suffix: str = "") -> dict[str, str]:
     }
 
 
-def design(test: str, given: Mapping[str, str], prefix: str = "") -> Design:
+def design(test: str, given: Mapping[str, str], prefix: str = "", where: str = "") -> Design:
     """Test by its name and settings as texts.
 
     Parameters
@@ -65,6 +67,8 @@ def design(test: str, given: Mapping[str, str], prefix: str = "") -> Design:
     given : mapping of str to str
     prefix : str
         What stands before the name of a setting where the user typed it.
+    where : str
+        Where the test was given, with " in " before it.
 
     Raises
     ------
@@ -77,17 +81,19 @@ def design(test: str, given: Mapping[str, str], prefix: str = "") -> Design:
         if name not in TESTS[test]:
             known = ", ".join(prefix + setting for setting in TESTS[test])
             got = prefix + name if prefix else repr(name)
-            msg = f"expected settings of the test {test!r} ({known}), got {got}"
+            msg = f"expected settings of the test {test!r}{where} ({known}), got {got}"
             raise InvalidInputError(msg)
 
     def read(name: str, reader: Callable[[object, str], Any], default: Any) -> Any:
         return reader(given[name], prefix + name) if name in given else default
 
+    grid = read("grid", _flag, False)
+
     def values(suffix: str = "") -> Values:
         names = {name: f"{name}{suffix}" for name in VALUES if f"{name}{suffix}" in TESTS[test]}
         asked = {k: signed(given[v], prefix + v) for k, v in names.items() if v in given}
         with in_options(names if suffix else {}):
-            return designs.Values(**asked)
+            return designs.Values(**asked, on_grid=grid)
 
     z = read("z", _flag, False)
     match test:
@@ -183,7 +189,7 @@ def planned(test: str, given: Mapping[str, str], where: str) -> PlannedTest:
     side: Any = given.get("side", SIDES[0])
     with in_options(typed("", f" of {where}")):
         return PlannedTest(
-            design(test, own),
+            design(test, own, where=f" in {where}"),
             signed(given["effect"], "effect"),
             whole(given["n"], "n"),
             side,

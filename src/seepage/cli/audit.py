@@ -180,9 +180,10 @@ def _run(
 
 
 def _as_domain(result: Any) -> bytes:
-    from seepage.tables import domain_to_yaml
+    from seepage.tables.domain_files import written_domain
 
-    return domain_to_yaml(result.domain).encode("utf-8", errors="replace")
+    text = written_domain(result.domain, result.assumptions, result.source)
+    return text.encode("utf-8", errors="replace")
 
 
 def _print(result: AuditResult, top: int, *, saved: bool) -> None:

@@ -32,7 +32,7 @@ EPILOG = (
     "[bold]seepage calibrate --example[/bold]\n\n"
     "[bold]seepage calibrate people.csv -x id --target 3 --out budgets.json[/bold]\n\n"
     "[bold]seepage audit people.csv -x id --budgets budgets.json[/bold]\n\n"
-    "Exit codes: 0 done, 1 no budgets meet the --target or the records show that it is missed, "
+    "Exit codes: 0 done, 1 no budgets meet the --target or the records refute the totals by tree, "
     f"{EXIT_CODES}."
 )
 DEFAULT_K = 2
@@ -197,8 +197,9 @@ def calibrate(
                 _print(result, out)
             for file in written:
                 say(f"wrote {file}")
-        if result.missed:
-            say("target missed: the records refute the totals by tree; see the verdict")
+        if not result.vouched:
+            fate = "missed" if result.missed else "not vouched for"
+            say(f"target {fate}: the records refute the totals by tree; see the verdict")
             raise typer.Exit(TARGET_MISSED)
 
 

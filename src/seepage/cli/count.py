@@ -102,9 +102,10 @@ def _as_counts(counted: Any) -> bytes:
 
 
 def _as_domain(counted: Any) -> bytes:
-    from seepage.tables import domain_to_yaml
+    from seepage.tables.domain_files import written_domain
 
-    return domain_to_yaml(counted.domain).encode("utf-8", errors="replace")
+    text = written_domain(counted.domain, counted.notes, counted.source)
+    return text.encode("utf-8", errors="replace")
 
 
 def _summary(counted: CountedTable, *, own: bool) -> list[str]:

@@ -268,7 +268,8 @@ def _warn(made: CollectionPlan) -> None:
     if domain_was_read(made):
         say(
             "warning: the categories were read from data, so the plan itself discloses something "
-            "about them; declare a domain (--domain) for a release"
+            "about them; for a release declare a domain (--domain), or look through its file and "
+            "delete the line read_from"
         )
     if totals_from_data(made):
         say(

@@ -125,6 +125,15 @@ class DesignOptions:
             help="The standard deviation is known: a z test in place of a t test.",
         ),
     ] = False
+    grid: Annotated[
+        bool,
+        typer.Option(
+            "--grid",
+            rich_help_panel=TEST,
+            help="For --response: the values are themselves among the --k answers, so that none is "
+            "rounded.",
+        ),
+    ] = False
     ratio: Annotated[
         str | None,
         _setting("ratio", "R", "Records of the second group for one of the first. \\[default: 1]"),
@@ -164,7 +173,7 @@ class DesignOptions:
         """Return the options that were given."""
         found = {item.name: getattr(self, item.name) for item in fields(self)}
         texts = {name: value for name, value in found.items() if isinstance(value, str)}
-        return texts | ({"z": "yes"} if self.z else {})
+        return texts | {name: "yes" for name in _tests.FLAGS if getattr(self, name)}
 
 
 @dataclass(frozen=True)
@@ -409,7 +418,7 @@ def power(
             **attacker.read(),
         }
         result: PowerReport | FamilyReport
-        make: Callable[[], PowerReport | FamilyReport]
+        make: Callable[[Work], PowerReport | FamilyReport]
         if several.given:
             words = {"TEST": test, "--effect": effect, "--n": n}
             _alone([name for name, x in words.items() if x], data, side, protection)
@@ -418,7 +427,7 @@ def power(
             make = _single(test, data, several, options)
         with Work(quiet=run.quiet) as work:
             work.stage("Working out the power")
-            result = make()
+            result = make(work)
             work.stage("Writing")
             written = _output.write(outputs, result)
         if not run.quiet:
@@ -433,7 +442,7 @@ def power(
 
 def _single(
     test: Test | None, data: DesignOptions, several: SeveralOptions, options: dict[str, Any]
-) -> Callable[[], PowerReport]:
+) -> Callable[[Work], PowerReport]:
     if test is None:
         msg = f"expected a TEST ({', '.join(Test)}), --test or --tests, got none"
         raise InvalidInputError(msg)
@@ -443,12 +452,12 @@ def _single(
     planned = _tests.design(str(test), data.given(), "--")
     from seepage.plan.powering import plan_test
 
-    return lambda: plan_test(planned, **options)
+    return lambda _: plan_test(planned, **options)
 
 
 def _family(
     several: SeveralOptions, options: dict[str, Any], target: str | None
-) -> Callable[[], FamilyReport]:
+) -> Callable[[Work], FamilyReport]:
     planned = several.read()
     for name in ("effect", "n", "target", "alternative", "protection", "k"):
         del options[name]
@@ -460,7 +469,13 @@ def _family(
     correction: Any = str(several.correction).replace("-", "_")
     from seepage.plan.power_families import plan_tests
 
-    return lambda: plan_tests(planned, correction=correction, true_share=several.share(), **options)
+    return lambda work: plan_tests(
+        planned,
+        correction=correction,
+        true_share=several.share(),
+        progress=work.step,
+        **options,
+    )
 
 
 def _alone(used: list[str], data: DesignOptions, side: Side, protection: ProtectionOptions) -> None:

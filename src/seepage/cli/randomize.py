@@ -81,6 +81,8 @@ def randomize(
         _output.check([target], [*table.paths(), plan])
         options = table.options()
         paths = table.paths()
+        # A pipe or a device holds no reports; a simulation is no draw that could be put together.
+        again = rng is None and target.path is not None and target.path.is_file()
         with Work(quiet=run.quiet) as work:
             work.stage("Randomising")
             reports = _run(paths, plan, rng, options | {"allow_unprotected": unprotected})
@@ -89,6 +91,8 @@ def randomize(
         if rng is not None:
             say("simulation, not a release: the randomness was seeded")
         if not run.quiet:
+            if again:
+                say(f"warning: {out} existed; whoever has both sees two draws")
             _tell(reports, options.get("null_values", ()))
             say(f"wrote {out}")
 
@@ -149,8 +153,8 @@ def _tell(reports: CollectedReports, nulls: Iterable[str]) -> None:
         )
     if domain_was_read(plan):
         say(
-            "warning: the categories of this plan were read from data; declare a domain for a "
-            "release"
+            "warning: the categories of this plan were read from data; declare a domain, or look "
+            "through its file and delete the line read_from, for a release"
         )
     if plan.unprotected:
         say(f"warning: {plan.open_sentence}")

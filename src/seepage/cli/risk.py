@@ -224,7 +224,7 @@ def sampling(
     _compare(
         lambda: [
             _mechanisms.mechanism(
-                "sampling", value, n=records, times=times, rate=_parse.number(rate, "--rate")
+                "sampling", value, n=records, times=times, rate=_parse.number(rate, "--rate", 1)
             )
             for value in _mechanisms.numbers(mu, "--mu")
         ],
@@ -270,7 +270,7 @@ def _noise(
     adjacency: Adjacency,
     **options: Any,
 ) -> list[Mechanism]:
-    share = _parse.number(rate, "--rate")
+    share = _parse.number(rate, "--rate", 1)
     compared = _mechanisms.ADJACENCIES[adjacency]
     return [
         _mechanisms.mechanism(family, value, times=times, rate=share, adjacency=compared, **options)

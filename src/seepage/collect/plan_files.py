@@ -15,6 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seepage._unique_keys import unique
 from seepage.domain import Attribute, Domain
 from seepage.errors import DomainError, InvalidInputError, SeepageError, TableError, did_you_mean
 from seepage.results import Standing, plain
@@ -186,7 +187,7 @@ def _short(value: object) -> str:
 def _parsed(text: str, name: str) -> dict[str, Any]:
     try:
         found = json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_refuse, parse_float=finite_float
+            text, object_pairs_hook=unique, parse_constant=_refuse, parse_float=finite_float
         )
     except (ValueError, RecursionError) as error:
         reason = error.args[0] if error.args else type(error).__name__
@@ -199,16 +200,6 @@ def _parsed(text: str, name: str) -> dict[str, Any]:
         msg = f"expected a JSON object in {name}, got {type(found).__name__}"
         raise TableError(msg)
     return found
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        msg = f"the entry {_short(twice)} occurs twice"
-        raise ValueError(msg)
-    return result
 
 
 def finite_float(text: str) -> float:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC
+import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
+
+import numpy as np
 
 from seepage._entropy import word_source
 from seepage._numeric import FloatArray, IntArray, check_probability, freeze
@@ -49,6 +52,18 @@ class _Response(TableMechanism, ABC):
     def sample(self, codes: IntArray, *, rng: Rng = None) -> Reports:
         """Randomise one category for each record; see `Mechanism.sample`."""
         return self._response_weights.draw(check_codes(codes, self.k), word_source(rng))
+
+    def log_likelihood(self, reports: Reports) -> FloatArray:
+        """Two numbers for all pairs; no table of the channel. See `Mechanism.log_likelihood`."""
+        codes = self.check_reports(reports)
+        kept, other = self._log_pair()
+        result = np.full((codes.size, self.k), other)
+        result[np.arange(codes.size), codes] = kept
+        return result
+
+    @abstractmethod
+    def _log_pair(self) -> tuple[float, float]:
+        """Log-probabilities of the true category and of each other one; the latter may be −∞."""
 
     def _retained(self) -> float:
         return float(retention_from_epsilon(self.epsilon, self.k)) if self.k > 1 else 1.0
@@ -105,6 +120,10 @@ class RandomizedResponse(_Response):
         """``p(report | true category)``, shape (k, k)."""
         return randomized_response(self.k, self.epsilon)
 
+    def _log_pair(self) -> tuple[float, float]:
+        kept = -math.log1p((self.k - 1) * math.exp(-self.epsilon))
+        return kept, kept - self.epsilon
+
     def to_dict(self) -> dict[str, Any]:
         """Parameters as plain values."""
         return {"kind": self.kind, "k": self.k, "epsilon": plain(self.epsilon)}
@@ -148,6 +167,10 @@ class LambdaResponse(_Response):
     def channel(self) -> Channel:
         """``p(report | true category)``, shape (k, k)."""
         return lambda_response(self.k, self.retention)
+
+    def _log_pair(self) -> tuple[float, float]:
+        other = (1 - self.retention) / self.k
+        return math.log(self.retention + other), math.log(other) if other > 0 else -math.inf
 
     def _retained(self) -> float:
         return self.retention if self.k > 1 else 1.0

@@ -28,6 +28,9 @@ BLOCK = 1 << 15
 BATCH_NUMBERS = 2_000_000
 """Products of features held at a time."""
 
+MAX_REPORTS = 1 << 53
+"""Below this number every sum is exact, in floating-point numbers too."""
+
 Sums = dict[SumKey, NDArray[Any]]
 
 
@@ -61,6 +64,9 @@ class ReportSums:
     def __add__(self, other: ReportSums) -> ReportSums:
         if not isinstance(other, ReportSums):
             return NotImplemented
+        if self.size + other.size >= MAX_REPORTS:
+            msg = f"expected fewer than 2^53 reports, got {self.size + other.size:,}"
+            raise InvalidInputError(msg)
         return ReportSums(
             {key: freeze(table + other.tables[key]) for key, table in self.tables.items()},
             {key: freeze(gram + other.grams[key]) for key, gram in self.grams.items()},

@@ -34,7 +34,7 @@ from seepage.errors import (
     TableError,
     did_you_mean,
 )
-from seepage.plan.collecting import as_plan
+from seepage.plan.collecting import as_plan, refuse_reports
 from seepage.plan.reports_io import chosen_columns, reports_frame
 from seepage.tables import CountedTable
 from seepage.tables.frames import checked_names, first_line
@@ -70,6 +70,7 @@ def count(
     null_values: Sequence[Label] = ("",),
     weights: str | None = None,
     strip: bool | str | None = None,
+    max_categories: int = 10_000,
 ) -> CountedTable:
     """Count every pair of columns of a Spark frame, in one pass.
 
@@ -78,7 +79,7 @@ def count(
     frame : pyspark.sql.DataFrame
     domain : Domain or path
         Declared domain, or a domain file; see `read_domain` for the categories in the frame itself.
-    columns, exclude, missing, null_values, weights, strip
+    columns, exclude, missing, null_values, weights, strip, max_categories
         See `seepage.tables.load`; records cannot be dropped (``missing="drop"``).
 
     Returns
@@ -94,6 +95,8 @@ def count(
         many records of one part of the frame have it.
     TableError
         If the frame has no records, a column of a type without categories, or fails to compute.
+    CapacityError
+        If the domain has too many categories; before anything is computed.
     MissingDependencyError
         If pyspark, or this package on the executors, is not installed.
     SeepageError
@@ -111,6 +114,7 @@ def count(
         null_values=null_values,
         weights=weights,
         strip=strip,
+        max_categories=max_categories,
     )
     check_one_pass(plan, SOURCE)
     known = _names(frame)
@@ -194,7 +198,7 @@ def randomize(
     InvalidInputError
         If a release would be unprotected (ε = ∞), or `out` exists.
     TableError
-        If the frame has no records, or fails to compute or to be written.
+        If the frame has no records, holds reports already, or fails to compute or to be written.
     MissingDependencyError
         If pyspark, or this package on the executors, is not installed.
 
@@ -226,6 +230,7 @@ def randomize(
         raise InvalidInputError(msg)
     reading, _ = reading_plan(domain=chosen.domain, null_values=null_values, strip=strip)
     known = _names(frame)
+    refuse_reports(known)
     names = reading.choose(known)
     options = {"allow_unprotected": allow_unprotected, "null_values": null_values, "strip": strip}
     schema, spark_schema = _report_schema(chosen)

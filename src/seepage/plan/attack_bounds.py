@@ -85,7 +85,7 @@ def leakage_bounds(
     tree : DependencyTree, optional
         Of the secret and the nodes, by their labels.
     frequencies : array of float, shape (k,)
-        Shares of the values of the secret among the evaluated records.
+        Shares of the values of the secret among the records that success is about.
     exact : float, optional
         See `exact_leakage`.
 
@@ -162,13 +162,16 @@ def _group(setting: Setting) -> float:
 
 
 def report_channel(mechanism: Mechanism) -> Channel | None:
-    """``p(report | category)`` as a table, also of reports that are bits; None if too many.
+    """``p(report | category)`` as a table, also of reports that are bits; None if too large.
 
     Of local hashing the likelihoods of the supported categories are taken over all sets of them,
     which is more than its hash functions can produce: never less leakage.
     """
     if isinstance(mechanism, TableMechanism):
-        return mechanism.channel
+        try:
+            return mechanism.channel
+        except CapacityError:
+            return None
     k = mechanism.k
     if k > MAX_LISTED:
         return None
@@ -193,7 +196,10 @@ def exact_leakage(setting: Setting, population: Population) -> float | None:
     """Exact leakage of the seen reports under the population; None where it is too much work."""
     mechanisms = [unit.mechanism for unit in setting.units]
     if setting.plan.design == "fake":
-        return _fake(setting, population)
+        try:
+            return _fake(setting, population)
+        except CapacityError:
+            return None
     channels = [report_channel(mechanism) for mechanism in mechanisms]
     own = None
     if setting.own is not None:
@@ -219,12 +225,24 @@ def exact_leakage(setting: Setting, population: Population) -> float | None:
         return None
 
 
-def best_success(setting: Setting, population: Population) -> float | None:
-    """Probability that exact Bayes is right about a record of the population.
+def best_success(setting: Setting, population: Population, frequencies: FloatArray) -> float | None:
+    """Probability that the best guess is right, with these frequencies of the secret.
 
-    ``Σ_y max_s p(s, y)`` over all reports y: no attacker is right more often on average. None
-    where there are too many reports.
+    ``Σ_y max_s f(s) p(y | s)`` over all reports y: no attacker is right more often on average. With
+    the population's own prior as frequencies, the success of exact Bayes. None where there are too
+    many reports.
+
+    Parameters
+    ----------
+    setting : Setting
+    population : Population
+        From which the reports given the secret come.
+    frequencies : array of float, shape (k,)
+        Of the values of the secret; those that the population does not have count as never met.
     """
+    met = population.prior > 0
+    scale = np.divide(frequencies, population.prior, out=np.zeros(len(met)), where=met)
+    prior = np.where(met, frequencies, 0.0)
     plan = setting.plan
     seen = [plan.units[i].mechanism for i in setting.seen]
     channels = {id(mechanism): report_channel(mechanism) for mechanism in seen}
@@ -237,15 +255,15 @@ def best_success(setting: Setting, population: Population) -> float | None:
         table = channels[id(plan.units[setting.own].mechanism)]
         own = None if table is None else table.matrix
     if plan.design == "views":
-        mass = population.weights.sum()
+        rows = scale[:, np.newaxis] / population.weights.sum()
         each = [
-            float((population.pair(node) @ matrix / mass).max(axis=0).sum())
+            float((rows * (population.pair(node) @ matrix)).max(axis=0).sum())
             for node, matrix in enumerate(matrices)
         ]
         if own is not None:
-            each.append(float((population.prior[:, np.newaxis] * own).max(axis=0).sum()))
+            each.append(float((prior[:, np.newaxis] * own).max(axis=0).sum()))
         silent = len(plan.units) - len(each)  # views of which nothing is seen
-        return (math.fsum(each) + silent * float(population.prior.max())) / len(plan.units)
+        return (math.fsum(each) + silent * float(prior.max())) / len(plan.units)
     sizes = (setting.k, *population.sizes)
     outputs = [matrix.shape[1] for matrix in matrices]
     cells = setting.k * math.prod(map(max, zip(population.sizes, outputs, strict=True)))
@@ -254,7 +272,7 @@ def best_success(setting: Setting, population: Population) -> float | None:
     joint = _dense(population).reshape(sizes)
     for matrix in matrices:  # contracting axis 1 appends the reports as the last axis
         joint = np.tensordot(joint, matrix, axes=(1, 0))
-    flat = joint.reshape(setting.k, -1) / population.weights.sum()
+    flat = scale[:, np.newaxis] * joint.reshape(setting.k, -1) / population.weights.sum()
     if own is None:
         return float(flat.max(axis=0).sum())
     return math.fsum(float((flat * column[:, np.newaxis]).max(axis=0).sum()) for column in own.T)

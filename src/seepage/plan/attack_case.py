@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from seepage._entropy import as_generator
 from seepage._numeric import FloatArray, IntArray, as_float_array, check_epsilon
+from seepage.attack.learned import check_packages
 from seepage.collect.collection import CollectionPlan
 from seepage.collect.mechanism import Rng
 from seepage.errors import InvalidInputError, did_you_mean
@@ -27,6 +28,9 @@ MAX_ROWS = 200_000
 """Most simulated reports that an attacker learns from."""
 
 LEARNERS = {"boosting", "tabtransformer"}
+
+REASONERS = {"bayes", "tree"}
+"""Attackers who need the likelihoods of reports."""
 
 CHECKED = 0.1
 """Share of the training records by which learning is stopped."""
@@ -106,6 +110,7 @@ def prepare_case(
     if rng is None:
         msg = "expected rng, a numpy.random.Generator or an int: an attack is a simulation"
         raise InvalidInputError(msg)
+    check_packages(names)  # before attackers that need none take their time
     if tree is not None and not isinstance(tree, DependencyTree):
         msg = f"expected a DependencyTree, got {type(tree).__name__}"
         raise InvalidInputError(msg)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from seepage.attack.scores import Score
@@ -23,7 +23,7 @@ class AttackerResult:
     largest_ratio : float or None
         Largest ``ln p(reports | s) − ln p(reports | s')`` met, in nats; None for attackers without
         likelihoods.
-    bound_on_ratio : str or None
+    bound_method : str or None
         Method of the bound that holds for it, "joint" or "tree": where the attacker is right about
         the distribution, the ratio cannot exceed that leakage.
     """
@@ -31,7 +31,7 @@ class AttackerResult:
     name: str
     score: Score
     largest_ratio: float | None = None
-    bound_on_ratio: str | None = None
+    bound_method: str | None = None
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,19 @@ class AttackRound:
     bounds : tuple of LeakageBound
         "joint" first where it could be computed; "group" last.
     best_possible : float, optional
-        Accuracy of exact Bayes in expectation, computed, on records from the distribution that the
-        attackers are given; None where there are too many reports to go through.
+        Accuracy of the best guess in expectation, computed from the distribution that the attackers
+        are given, with the shares of the secret's values among the evaluated records; None where
+        there are too many reports to go through.
+    refuted : bool, default False
+        Whether the dependency tree is refuted as a description of the distribution, by this round
+        or by another one of the same report.
     """
 
     epsilon: float
     attackers: tuple[AttackerResult, ...]
     bounds: tuple[LeakageBound, ...]
     best_possible: float | None = None
+    refuted: bool = False
 
     @property
     def refuting(self) -> AttackerResult | None:
@@ -65,7 +70,7 @@ class AttackRound:
         tree = next((bound.leakage for bound in self.bounds if bound.method == "tree"), math.inf)
         for each in self.attackers:
             ratio = each.largest_ratio
-            known = each.bound_on_ratio == "joint" and ratio is not None
+            known = each.bound_method == "joint" and ratio is not None
             if known and ratio is not None and ratio > tree + 1e-9 * (1 + tree):
                 return each
         return None
@@ -75,7 +80,7 @@ class AttackRound:
         """The bound that successes are compared with: exact, else the lowest not refuted."""
         if self.bounds[0].standing is Standing.EXACT:
             return self.bounds[0]
-        refuted = self.refuting is not None
+        refuted = self.refuted or self.refuting is not None
         held = [bound for bound in self.bounds if not (refuted and bound.method == "tree")]
         return min(held, key=lambda bound: bound.leakage)
 
@@ -116,8 +121,8 @@ class AttackReport(Result):
     held_out : bool
         Whether the evaluated records are real ones that no attacker was given; otherwise they were
         drawn from the distribution that the attackers are given.
-    values_met : int
-        Number of values of the secret among the evaluated records.
+    met : tuple of int
+        How many evaluated records have each value of the secret.
     baseline : float
         Accuracy of the prior guess on the evaluated records.
     main : AttackRound
@@ -137,13 +142,31 @@ class AttackReport(Result):
     training: int
     evaluated: int
     held_out: bool
-    values_met: int
+    met: tuple[int, ...]
     baseline: float
     main: AttackRound
     sweep: tuple[AttackRound, ...]
     confidence: float
     assumptions: tuple[str, ...]
     source: str = ""
+
+    def __post_init__(self) -> None:
+        # The tree describes the distribution, which is the same at every ε: one refutation does.
+        if self.refuting is not None:
+            object.__setattr__(self, "main", replace(self.main, refuted=True))
+            swept = tuple(replace(item, refuted=True) for item in self.sweep)
+            object.__setattr__(self, "sweep", swept)
+
+    @property
+    def refuting(self) -> tuple[AttackRound, AttackerResult] | None:
+        """Where and by whom the tree is refuted first: under the plan, else in the sweep."""
+        found = ((item, item.refuting) for item in (self.main, *self.sweep))
+        return next(((item, who) for item, who in found if who is not None), None)
+
+    @property
+    def values_met(self) -> int:
+        """Number of values of the secret among the evaluated records."""
+        return sum(count > 0 for count in self.met)
 
     @property
     def standing(self) -> Standing:
@@ -203,6 +226,13 @@ class AttackReport(Result):
             told += f", an advantage of {_points(advantage)}."
         else:
             told += f": no advantage that can be told from none ({_points(advantage)})."
+            most_even = max(rest, key=lambda each: each.score.balanced.lower)
+            balanced = most_even.score.balanced
+            if balanced.lower > self.baseline_balanced:
+                told += (
+                    f" But reports do tell: in the mean over values, {most_even.name!r} is right "
+                    f"in {_share(balanced)}, against {self.baseline_balanced:.1%} without reports."
+                )
         bound = main.bound
         how = {
             "joint": "by the exact leakage",
@@ -210,11 +240,12 @@ class AttackReport(Result):
             "group": "by the budgets, a leakage",
         }[bound.method]
         most = f"No attacker can exceed {bound.accuracy:.1%}, {how} of {_nats(bound.leakage)} nats."
-        if main.refuting is not None and bound.method == "group":
-            ratio = main.refuting.largest_ratio
+        if self.refuting is not None and bound.method == "group":
+            item, who = self.refuting
+            where = "" if item is main else f" at ε = {item.epsilon:g}"
             most += (
-                f" The dependency tree does not describe these data: {main.refuting.name!r} met a "
-                f"log-ratio of {_nats(ratio or 0.0)} nats, above what the tree allows."
+                f" The dependency tree does not describe these data: {who.name!r} met a log-ratio "
+                f"of {_nats(who.largest_ratio or 0.0)} nats{where}, above what the tree allows."
             )
         if self.exceeding:
             named = ", ".join(map(repr, self.exceeding))
@@ -239,6 +270,8 @@ class AttackReport(Result):
             "advantage_upper": [s.advantage.upper for s in scores],
             "macro_f1": [s.macro_f1 for s in scores],
             "balanced_accuracy": [s.balanced_accuracy for s in scores],
+            "balanced_accuracy_lower": [s.balanced.lower for s in scores],
+            "balanced_accuracy_upper": [s.balanced.upper for s in scores],
             "control_accuracy": [s.control.estimate for s in scores],
             "control_balanced_accuracy": [s.control_balanced for s in scores],
             "largest_log_ratio": [each.largest_ratio for _, each in rows],
@@ -277,7 +310,7 @@ def _round(item: AttackRound) -> dict[str, Any]:
     return {
         "epsilon": item.epsilon,
         "best_possible": item.best_possible,
-        "tree_refuted": item.refuting is not None,
+        "tree_refuted": item.refuted,
         "bounds": [
             {
                 "method": bound.method,
@@ -296,10 +329,11 @@ def _round(item: AttackRound) -> dict[str, Any]:
                 "advantage": _limits(each.score.advantage),
                 "macro_f1": each.score.macro_f1,
                 "balanced_accuracy": each.score.balanced_accuracy,
+                "balanced_limits": [each.score.balanced.lower, each.score.balanced.upper],
                 "control_accuracy": _limits(each.score.control),
                 "control_balanced_accuracy": each.score.control_balanced,
                 "largest_log_ratio": each.largest_ratio,
-                "bound_on_log_ratio": each.bound_on_ratio,
+                "bound_method": each.bound_method,
             }
             for each in item.attackers
         ],

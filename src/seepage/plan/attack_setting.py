@@ -152,7 +152,7 @@ class Setting:
             If the likelihoods would not fit.
         """
         n, plan = reports.size, self.plan
-        entries = n * sum(plan.units[i].mechanism.k for i in self.seen)
+        entries = n * sum(plan.units[i].mechanism.k for i in self.seen) if evidence else 0
         if entries > MAX_ENTRIES:
             msg = (
                 f"expected at most {MAX_ENTRIES:,} likelihoods of reports, got {entries:,} for "

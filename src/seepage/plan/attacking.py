@@ -33,6 +33,7 @@ from seepage.leakage.tree import DependencyTree
 from seepage.plan.attack_bounds import best_success, exact_leakage, leakage_bounds, node_tree
 from seepage.plan.attack_case import (
     LEARNERS,
+    REASONERS,
     AttackerName,
     Case,
     Draw,
@@ -69,10 +70,14 @@ LEARNING = (
     "randomised {copies} times anew. One in ten training records decides when to stop."
 )
 CONTROL = (
-    "Control: the same guesses for the reports of other records. Their balanced accuracy is one "
-    "over the number of values in expectation, their accuracy at most that of the prior guess."
+    "Control: the same guesses for the reports of other records. Up to 1/(n − 1) of n attacked "
+    "records, their balanced accuracy is one over the number of values met in expectation, their "
+    "accuracy at most the share of the most frequent value."
 )
-LIMITS = "Intervals are Clopper–Pearson at {c:.0%}, each by itself; simulation, not a release."
+LIMITS = (
+    "Intervals are Clopper–Pearson at {c:.0%}, those of balanced accuracy Hoeffding's, each by "
+    "itself; simulation, not a release."
+)
 FALLBACK = (
     "Exact Bayes would go through {terms:,} pairs of records and combinations, above {limit:,}: "
     "Bayes on the dependency tree took its place."
@@ -197,7 +202,7 @@ def attack_plan(
         training=0 if joint is not None else len(case.world.codes),
         evaluated=len(truth),
         held_out=draw == "held-out",
-        values_met=len(np.unique(truth)),
+        met=tuple(np.bincount(truth, minlength=setting.k).tolist()),
         baseline=float((truth == prior.argmax()).mean()),
         main=main,
         sweep=tuple(rounds),
@@ -211,7 +216,7 @@ def _round(case: Case, setting: Setting, epsilon: float) -> tuple[AttackRound, t
     """All attackers under one plan."""
     population = setting.population(case.world.codes, case.world.weights)
     reports = setting.plan.randomize_codes(case.evaluated, rng=case.rng(1))
-    seen = setting.observe(reports)
+    seen = setting.observe(reports, evidence=bool(REASONERS & set(case.names)))
     truth = setting.secret_codes(case.evaluated)
     wanted = "tree" in case.names or case.tree is not None
     fits = setting.one_report or _terms(seen, population) <= MAX_TERMS
@@ -220,7 +225,8 @@ def _round(case: Case, setting: Setting, epsilon: float) -> tuple[AttackRound, t
         names = tuple(dict.fromkeys("tree" if name == "bayes" else name for name in names))
         wanted = True
         notes.append(FALLBACK.format(terms=_terms(seen, population), limit=MAX_TERMS))
-    frequencies = np.bincount(truth, minlength=setting.k) / len(truth)
+    met = np.bincount(truth, minlength=setting.k)
+    frequencies = met / len(truth)  # of the records that success is measured on
     exact = exact_leakage(setting, population)
     dependency = None
     if wanted or exact is None:  # its curves are not for free
@@ -240,7 +246,7 @@ def _round(case: Case, setting: Setting, epsilon: float) -> tuple[AttackRound, t
         exact = name == "bayes" or setting.one_report
         method = None if ratio is None else "joint" if exact else "tree"
         results.append(AttackerResult(name, result, ratio, method))
-    possible = best_success(setting, population)
+    possible = best_success(setting, population, frequencies)
     return AttackRound(epsilon, tuple(results), bounds, possible), tuple(notes)
 
 

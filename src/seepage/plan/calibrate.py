@@ -96,6 +96,14 @@ class CalibrationResult(Result):
         return Standing.HEURISTIC if self.evidence else self.totals.standing
 
     @property
+    def vouched(self) -> bool:
+        """Whether the target is met as the standing says, or by the sum of the budgets.
+
+        False where the records refute the totals by tree: then no total is known to hold.
+        """
+        return not self.evidence or math.fsum(self.budgets.values()) <= self.target
+
+    @property
     def missed(self) -> bool:
         """Whether some reports, by their exact leakage, tell more than the target."""
         return any(item.leakage > self.target * (1 + BEYOND) for item in self.evidence)
@@ -118,7 +126,7 @@ class CalibrationResult(Result):
             ratio = self.objective_value / self.uniform_value if self.uniform_value else 1.0
             gain = f"; {word} {ratio:.3g} times that of splitting equally"
         if self.evidence:
-            return f"{self._refutation}{gain}."
+            return f"{self._refutation}."
         source = ""
         if self.binding_source is not None:
             part = self.totals.parts[self.binding][self.binding_source]
@@ -138,8 +146,8 @@ class CalibrationResult(Result):
     @property
     def _refutation(self) -> str:
         """What the records say against the tree, and what is left, without the full stop."""
-        spent = math.fsum(self.budgets.values())
-        if spent <= self.target:
+        if self.vouched:
+            spent = math.fsum(self.budgets.values())
             sums = "The sum of the budgets"
             if not self.active:
                 sums = "Every budget is at its maximum: their sum"
@@ -151,11 +159,13 @@ class CalibrationResult(Result):
         more = len(self.evidence) - 1
         others = f" ({more} more like it)" if more else ""
         fate = "is missed" if self.missed else "is not vouched for"
+        every = len(worst.sources) == len(self.domain)
+        whose = "all attributes" if every else f"{', '.join(worst.sources)} alone"
         return (
             f"The target of {self.target:g} nats {fate}: these records refute the dependency tree. "
             f"By the tree the total about {worst.about!r} is {worst.claimed:.3f} nats, but the "
-            f"reports of {', '.join(worst.sources)} alone tell {worst.leakage:.3f}{others}. Use "
-            "method 'group', a bound for any data, or a lower target"
+            f"reports of {whose} tell {worst.leakage:.3f}{others}. Method 'group' gives a bound "
+            "for any data"
         )
 
     def columns(self) -> Mapping[str, list[Any]]:

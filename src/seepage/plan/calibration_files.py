@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+from seepage._unique_keys import unique
 from seepage.collect.plan_files import finite_float
 from seepage.errors import TableError
 from seepage.leakage.model import TotalMethod
@@ -70,7 +71,7 @@ def budgets_in(path: str | Path) -> Calibration | dict[str, float]:
     name = repr(str(path))
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
-        found = json.loads(text, object_pairs_hook=_unique, parse_float=finite_float)
+        found = json.loads(text, object_pairs_hook=unique, parse_float=finite_float)
     except OSError as error:
         msg = f"expected a file of budgets that can be read, got {name}: {error.strerror}"
         raise TableError(msg) from None
@@ -90,16 +91,6 @@ def budgets_in(path: str | Path) -> Calibration | dict[str, float]:
     if not CALIBRATED & set(found):  # an allocation: budgets that share a total, no more
         return _numbers(found.get("budgets"), f"the budgets in {name}")
     return _calibration(found, name)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            msg = f"{key!r} occurs twice"
-            raise ValueError(msg)
-        found[key] = value
-    return found
 
 
 def _check_version(found: Mapping[str, Any], name: str) -> None:

@@ -112,7 +112,11 @@ def by_tree(claim: Claim) -> bool:
     return any(sentence.startswith(_TREE) for sentence in claim.assumptions)
 
 
-def checked_plan(plan: CollectionPlan, model: LeakageModel | None) -> CollectionPlan:
+def checked_plan(
+    plan: CollectionPlan,
+    model: LeakageModel | None,
+    unrounded: Mapping[str, float] | None = None,
+) -> CollectionPlan:
     """Return a plan whose totals by tree were held against the records.
 
     Parameters
@@ -121,6 +125,8 @@ def checked_plan(plan: CollectionPlan, model: LeakageModel | None) -> Collection
         Of design "independent", where it has totals by tree; others are returned as they are.
     model : LeakageModel, optional
         From which the totals were computed.
+    unrounded : mapping of str to float, optional
+        Totals about attributes before they were rounded up for the plan: these are put to the test.
 
     Returns
     -------
@@ -132,7 +138,8 @@ def checked_plan(plan: CollectionPlan, model: LeakageModel | None) -> Collection
         return plan
     if model.codes is None:
         return replace(plan, claims=tuple(_noted(claim, UNTESTED) for claim in plan.claims))
-    claimed = {claim.about: claim.value for claim in plan.claims if by_tree(claim)}
+    exact = unrounded or {}
+    claimed = {c.about: exact.get(c.about, c.value) for c in plan.claims if by_tree(c)}
     units = [unit for unit in plan.units if set(unit.names) <= set(claimed)]
     labels = [" + ".join(unit.names) for unit in plan.units]
     domain = Domain.of({str(i): range(unit.mechanism.k) for i, unit in enumerate(plan.units)})

@@ -137,7 +137,8 @@ def make_plan(
             raise DomainError(msg)
         calibration = None
     target = None if calibration is None else calibration.target
-    claims = _rounded(plan, _totals(plan, base.model, calibration, method), target)
+    totals = _totals(plan, base.model, calibration, method)
+    claims = _rounded(plan, totals, target)
     plan = replace(
         plan,
         claims=claims,
@@ -146,7 +147,7 @@ def make_plan(
         target=target,
     )
     check_target(plan, plan.worst)
-    return checked_plan(plan, base.model)
+    return checked_plan(plan, base.model, {claim.about: claim.value for claim in totals})
 
 
 @extremes_allowed

@@ -28,7 +28,7 @@ from seepage.risk.multiple import Correction, FamilyPower, PlannedTest, check_te
 from seepage.risk.planning import DRAWS
 from seepage.risk.protections import ProtectionFamily
 from seepage.risk.selection import Limit
-from seepage.risk.utility import Rule, protection_of, utility_first
+from seepage.risk.utility import Progress, Rule, protection_of, utility_first
 from seepage.tradeoff import TradeOff
 from seepage.tradeoff._common import ONE_VALUE, REPLACE
 
@@ -137,9 +137,9 @@ class FamilyReport(Result):
                     true_share=self.true_share,
                     protection=protection_of(room.family, room.most, _size(self.bare.tests)),
                 )  # fmt: skip
-                worst = int(np.argmin(kept.powers))
-                told = f"{kept.tests[worst].name!r} has power {kept.powers[worst]:.3g}"
-                found.append(f"{KINDS[room.family]}: keep the limit, {told}.")
+                told = _accepted(self.bare, kept, room.utility.rule)
+                if told:
+                    found.append(f"{KINDS[room.family]}: keep the limit, accept {told}.")
         return tuple(found)
 
     @property
@@ -255,6 +255,7 @@ def plan_tests(
     prior: ArrayLike = PRIORS,
     draws: int = DRAWS,
     rng: int = 0,
+    progress: Progress | None = None,
 ) -> FamilyReport:
     """Look at several tests at once from both sides.
 
@@ -277,6 +278,8 @@ def plan_tests(
         The limit on the attacker who sees all releases; as of `seepage.plan_test`.
     draws, rng : int
         Of simulations.
+    progress : callable, optional
+        Called with the numbers of tests done and of all, over the families.
 
     Raises
     ------
@@ -297,7 +300,7 @@ def plan_tests(
     )
     limit = limit_of(limits, alpha0, belief)
     rooms = []
-    for name in names:
+    for done, name in enumerate(names):
         utility, most, measured = None, None, None
         if limit is not None:
             most = largest_together(planned, name, limit)
@@ -306,6 +309,7 @@ def plan_tests(
             utility = utility_first(
                 planned, name, rule=rule, amount=target_loss, alpha=alpha, correction=correction,
                 true_share=true_share, draws=draws, rng=rng,
+                progress=_part(progress, done, len(names)),
             )  # fmt: skip
         at = utility.parameter if utility is not None else most or 0.0
         symbol = "ε" if name == "randomized_response" else "μ"
@@ -317,6 +321,13 @@ def plan_tests(
         )
         rooms.append(Room(name, utility, most, measured, found))
     return FamilyReport(bare, tuple(rooms), limit, float(alpha0), correction, float(true_share))
+
+
+def _part(progress: Progress | None, done: int, families: int) -> Progress | None:
+    """Progress of one family as a part of that of all."""
+    if progress is None:
+        return None
+    return lambda step, total: progress(done * total + step, families * total)
 
 
 def curve_of(tests: Sequence[PlannedTest], name: ProtectionFamily, parameter: float) -> TradeOff:
@@ -338,6 +349,24 @@ def largest_together(tests: Sequence[PlannedTest], name: ProtectionFamily, limit
     from seepage.risk._families import largest
 
     return largest(lambda x: limit.of(curve_of(tests, name, x)) <= limit.value) or 0.0
+
+
+def _accepted(bare: FamilyPower, kept: FamilyPower, rule: Rule) -> str:
+    """What may be asked for in place of what was, in the sense of its rule, or nothing."""
+    powers = np.array(kept.powers)
+    if rule == "power":
+        worst = int(powers.argmin())
+        return f"power {words(round_down(powers[worst]))} ({kept.tests[worst].name!r})"
+    lost = np.maximum(np.array(bare.powers) - powers, 0.0)
+    if rule == "relative":
+        missed = 1 - np.array(bare.powers)
+        if (missed <= 0).any():
+            return ""
+        lost = lost / missed
+    worst = int(lost.argmax())
+    kind = "a relative loss of" if rule == "relative" else "a loss of"
+    at = f"{kept.tests[worst].name!r} has power {words(round_down(powers[worst]))}"
+    return f"{kind} {words(round_up(lost[worst]))} ({at})"
 
 
 def _size(tests: Sequence[PlannedTest]) -> int | tuple[int, int] | None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seepage._unique_keys import unique
 from seepage.collect.records import label_text
 from seepage.errors import InvalidInputError, TableError, did_you_mean
 from seepage.results import plain, write_text
@@ -204,7 +205,7 @@ def _check_marker(
 def _object(path: str | Path) -> Mapping[str, Any]:
     name = Path(path).name
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = json.loads(Path(path).read_text(encoding="utf-8"), object_pairs_hook=unique)
     except OSError as error:
         msg = f"expected a readable file, got {name!r}: {error.strerror or error}"
         raise TableError(msg) from None

@@ -23,6 +23,9 @@ LOOKS = {
     "boosting": (palette.TRIAD, [6, 3]),
     "tabtransformer": ("#4d4a9c", [3, 2]),
 }
+GAP, LABEL = 0.01, 0.08
+"""From a point to its label, and the width of one, as parts of the axis."""
+
 BOUND, WITHOUT = "no attacker can exceed", "without reports"
 
 
@@ -157,9 +160,13 @@ def _by_attacker(result: AttackReport, kind: str) -> Any:
         x=x, tooltip=["attacker:N", alt.Tooltip("told:N", title=_told(kind))]
     )
     spans = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q")
-    told = base.mark_text(align="left", dx=9, dy=-9, color=palette.INK).encode(
-        x="value:Q", text="told:N"
-    )
+    for row in rows:  # a label that a rule would strike through stands on the other side
+        start = row["high"] + GAP
+        struck = any(start <= mark <= start + LABEL for mark in (without(result, kind), most))
+        row["left"] = struck and row["low"] > LABEL + GAP
+    right = base.transform_filter("!datum.left").mark_text(align="left", dx=8)
+    left = base.transform_filter("datum.left").mark_text(align="right", dx=-8)
+    told = (right.encode(x="high:Q", text="told:N"), left.encode(x="low:Q", text="told:N"))
     ends = [
         {"at": without(result, kind), "what": WITHOUT},
         {"at": most, "what": BOUND},
@@ -172,7 +179,7 @@ def _by_attacker(result: AttackReport, kind: str) -> Any:
             ends, (palette.MUTED, palette.INK), ([5, 4], [1, 0]), strict=True
         )
     )
-    return alt.layer(floor, ceiling, spans, dots, told).properties(
+    return alt.layer(floor, ceiling, spans, dots, *told).properties(
         width=520,
         height=alt.Step(40),
         title=chart_title(_title(result), f"{_subtitle(result, kind)} Black: the bound."),

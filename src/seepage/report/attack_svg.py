@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from seepage.plan.attack_report import AttackReport, AttackRound
 from seepage.report.attack_words import percent
 from seepage.report.svg import fill, ticks
+from seepage.results import Interval
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 860, 260
 LEFT, RIGHT, TOP, BOTTOM = 150, 70, 18, 40
 ROW = 34
+GAP, LABEL = 9, 40
+"""From a point to its label, and about the width of one."""
 
-LOOKS = {"bayes": "exact", "tree": "grr", "boosting": "triad", "tabtransformer": "diagonal"}
+LOOKS = {"bayes": "exact", "tree": "grr", "boosting": "triad", "tabtransformer": "network"}
 """Class of the colour of each attacker."""
 
 Place = Callable[[float, float], tuple[float, float]]
@@ -35,23 +38,36 @@ def attackers_picture(result: AttackReport) -> Markup:
     for number, each in enumerate(main.attackers):
         y = TOP + ROW * (number + 0.5)
         score = each.score.accuracy
+        x, anchor = _beside(score, (result.baseline, main.bound.accuracy))
         parts.append(
             fill(
                 '<g><title>{told}</title><text class="name" x="{a}" y="{t}" text-anchor="end">'
                 '{name}</text><line class="span" x1="{low}" x2="{high}" y1="{y}" y2="{y}"/>'
                 '<circle class="{k}" cx="{x}" cy="{y}" r="5"/>'
-                '<text x="{x}" y="{c}" text-anchor="middle">{value}</text></g>',
+                '<text class="told" x="{b}" y="{t}" text-anchor="{anchor}">{value}</text></g>',
                 told=f"{each.name}: {percent(score.estimate)}, {percent(score.lower)} to "
                 f"{percent(score.upper)}",
                 a=LEFT - 12, t=y + 4, name=each.name, low=_across(score.lower),
                 high=_across(score.upper), y=y, k=LOOKS.get(each.name, "diagonal"),
-                x=_across(score.estimate), c=y - 8, value=percent(score.estimate),
+                x=_across(score.estimate), b=x, anchor=anchor, value=percent(score.estimate),
             )
         )  # fmt: skip
     return fill(
         '<svg class="chart" viewBox="0 0 {w} {h}" role="img">{parts}</svg>',
         w=WIDTH, h=bottom + BOTTOM, parts=Markup("").join(parts),
     )  # fmt: skip
+
+
+def _beside(score: Interval, marks: Sequence[float]) -> tuple[float, str]:
+    """Where the value stands: right of the limits, or left of them if that crosses fewer marks."""
+    right, left = _across(score.upper) + GAP, _across(score.lower) - GAP
+
+    def struck(start: float) -> int:
+        return sum(start <= _across(mark) <= start + LABEL for mark in marks)
+
+    if struck(right) > struck(left - LABEL) and left - LABEL > LEFT:
+        return left, "end"
+    return right, "start"
 
 
 def _across(share: float) -> float:

@@ -100,8 +100,8 @@ def _bounds(main: AttackRound) -> Iterable[Text]:
             f"  right at most {percent(bound.accuracy):>6}  ",
             (str(bound.standing), "dim"),
         )
-        refuted = bound.method == "tree" and main.refuting is not None
-        note = "; refuted by a log-ratio above" if refuted else ""
+        refuted = bound.method == "tree" and main.refuted
+        note = "; refuted by a log-ratio met" if refuted else ""
         yield Text(f"            {METHODS[bound.method]}{note}", style="dim")
 
 

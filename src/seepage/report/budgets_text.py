@@ -73,7 +73,7 @@ class BudgetsText:
         yield from _binding(result, width, console)
         yield from section("Against splitting equally")
         yield from bullet(comparison(result), width, console)
-        yield from closing(result.assumptions, _next(self.saved), width, console)
+        yield from closing(result.assumptions, _next(self.saved, result), width, console)
 
 
 def _about(result: CalibrationResult) -> str:
@@ -128,8 +128,11 @@ def _binding(result: CalibrationResult, width: int, console: Console) -> Iterabl
         yield Text.assemble("  ", part, style="dim")
 
 
-def _next(saved: str | None) -> list[tuple[str, str]]:
-    if saved is None:
+def _next(saved: str | None, result: CalibrationResult) -> list[tuple[str, str]]:
+    if not result.vouched:
+        command = f"seepage calibrate … --target {result.target:g} --method group"
+        first = (command, "budgets that meet the target whatever the data")
+    elif saved is None:
         first = ("--out budgets.json", "keep the budgets")
     else:
         command = f"seepage audit … --budgets {printable(saved)}"

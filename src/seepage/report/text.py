@@ -39,16 +39,17 @@ WIDE = 96
 MAX_TOTALS = 20
 MEASURES = ("leakage", "% of ε", "triad", "GRR", "MI", "r")
 SHADES = ramp(10)
-LEGEND = (
-    ("leakage", "exact worst case over all ε-LDP mechanisms, in nats, at most ε;"),
-    ("", "the odds of two secret values shift by a factor of up to e^leakage"),
-    ("limits", "for the population the records are a sample of, each pair by itself;"),
-    ("", "? marks leakage that cannot be told from none with these records"),
-    ("triad", "its upper estimate from three numbers of the pair"),
-    ("GRR", "leakage if the column goes through k-ary randomized response"),
-    ("MI, r", "mutual information and correlation (of category positions unless the labels are"),
-    ("", "numbers): no bound on leakage"),
-)
+LEGEND = {
+    "leakage": "exact worst case over all ε-LDP mechanisms, in nats, at most ε; the odds of two "
+    "secret values shift by a factor of up to e^leakage",
+    "limits": "for the population the records are a sample of, each pair by itself; ? marks "
+    "leakage that cannot be told from none with these records",
+    "triad": "its upper estimate from three numbers of the pair",
+    "GRR": "leakage if the column goes through k-ary randomised response",
+    "MI, r": "mutual information and correlation (of category positions unless the labels are "
+    "numbers): no bound on leakage",
+}
+"""What the columns of the list of pairs are."""
 
 
 def text(
@@ -91,7 +92,7 @@ class AuditText:
         yield Text(_about(result), style="dim")
         if result.warning:
             yield Text(printable(result.warning), style="yellow")
-        yield from _pairs(result, self.top, width)
+        yield from _pairs(result, self.top, width, console)
         yield from _heatmap(result, width)
         yield from _totals(result, width)
         steps = _next(result, self.top) if self.hints else ()
@@ -128,32 +129,39 @@ def _about(result: AuditResult) -> str:
     )
 
 
-def _pairs(result: AuditResult, top: int, width: int) -> Iterable[Text]:
+def _pairs(result: AuditResult, top: int, width: int, console: Console) -> Iterable[Text]:
     shown = result.ranked[:top]
     if not shown:
         return
-    wide = width >= WIDE
     limits = 13 if any(pair.sampled for pair in shown) else 0
-    numbers = 8 + 1 + BAR + 5 + limits + 7 * (4 if wide or not limits else 2)
+    wide = width >= WIDE or not limits
+    numbers = 8 + 1 + BAR + 5 + limits + 7 * (4 if wide else 2)
     longest = max(cell_len(_arrow(pair)) for pair in shown)
-    name_width = max(16, min(longest, width - numbers - 1))
+    name_width = max(12, min(longest, width - numbers - 1))
     yield from section(
         "Pairs that leak most" if len(shown) < len(result.pairs) else "All pairs",
         f"{len(shown)} of {len(result.pairs)}; secret ← released",
     )
     heading = f"{'leakage':>8} {'% of ε':>{BAR + 5}}"
     heading += f"{_confidence(result):>13}" if limits else ""
-    heading += f"{'triad':>7}{'GRR':>7}" + (f"{'MI':>7}{'r':>7}" if wide or not limits else "")
+    heading += f"{'triad':>7}{'GRR':>7}" + (f"{'MI':>7}{'r':>7}" if wide else "")
     yield Text.assemble(clip("", name_width), heading, style="dim")
     largest = max((p.leakage.value for p in shown if math.isfinite(p.leakage.value)), default=0.0)
     for pair in shown:
-        yield _pair_line(pair, name_width, largest, limits=limits > 0, wide=wide or not limits)
+        yield _pair_line(pair, name_width, largest, limits=limits > 0, wide=wide)
         yield Text("  " + _short(_why(pair, result.domain, width - 2), width - 2), style="dim")
     yield Text()
-    for name, what in LEGEND if limits else (*LEGEND[:2], *LEGEND[4:]):
-        line = Text.assemble("  ", (f"{name:<8} ", "italic"), what, style="dim")
-        line.truncate(width, overflow="ellipsis")
-        yield line
+    hidden = {"limits": not limits, "MI, r": not wide}
+    for name, what in LEGEND.items():
+        if not hidden.get(name, False):
+            yield from _explained(name, what, width, console)
+
+
+def _explained(name: str, what: str, width: int, console: Console) -> Iterable[Text]:
+    """One entry of the legend, wrapped beside its name."""
+    for number, line in enumerate(Text(what).wrap(console, width - 11)):
+        head = f"{name if number == 0 else '':<8} "
+        yield Text.assemble("  ", (head, "italic"), line.plain.rstrip(), style="dim")
 
 
 def _arrow(pair: PairLeakage) -> str:

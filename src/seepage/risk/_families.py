@@ -82,7 +82,7 @@ def family(name: str, k: int = 2, n: int = 1, delta: float = 0.0) -> Family:
         return Family(name, "Gaussian noise", "mu", {}, "graceful", TradeOff.gaussian)
     if name == "randomized_response":
         size = check_count(k)
-        label = f"randomised response on {size} values"
+        label = f"randomised response on {size} value{'s' if size > 1 else ''}"
         return Family(
             name, label, "epsilon", {"k": size}, "none", lambda e: response_curve(size, e)
         )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 import numpy as np
 
 from seepage.errors import InvalidInputError
 from seepage.results import Standing
+from seepage.risk._answers import answers, notes
 from seepage.risk._noisy_variance import NoisyT, noisy_t
 from seepage.risk._noncentral import correlation_power, t_power
 from seepage.risk._normal_noise import critical, shift_power, tail
@@ -138,18 +140,16 @@ def correlation_test_power(design: Correlation, case: Case) -> Outcome:
     n, level, protection, method = case.n, case.level, case.protection, case.method
     rho = level.signed(case.effect)
     if isinstance(protection, RandomizedResponse):
-        kept = [
-            _reports(values, protection, i, values.off_centre, 0.0)
-            for i, values in enumerate((design.first, design.second))
-        ]
+        both = (design.first, design.second)
+        kept = [answers(values, protection, i) for i, values in enumerate(both)]
         shrink = math.prod(
-            lam * values.sd / math.sqrt(variance)
-            for (lam, variance), values in zip(kept, (design.first, design.second), strict=True)
+            told.retention * values.sd / math.sqrt(told.most)
+            for told, values in zip(kept, both, strict=True)
         )
         outcome = _correlation(rho * shrink, n, level, method)
         if not _protects(protection):
             return outcome
-        return _estimated(outcome, LARGE)
+        return _estimated(outcome, LARGE, *notes(protection, *both))
     if protection is None:
         return _correlation(rho, n, level, method)
     if method == "normal":
@@ -214,18 +214,18 @@ def _noisy(plan: _Plan, level: Level, protection: Noise | None, method: PowerMet
         power, missed = shift_power(
             plan.effect, (approximate, approximate), 0.0, level.tail, two_sided=level.two_sided
         )
-        notes = [NORMAL_DATA, PLANNED_SD]
+        said = [NORMAL_DATA, PLANNED_SD]
         if b:
             c = critical(level.tail, approximate, 0.0)
             size = float(tail(c, total, b)) * (2 if level.two_sided else 1)
-            notes.append(
+            said.append(
                 "The Laplace noise is taken as normal with the same variance (the paper's form); "
                 f"the critical value then has a false-alarm rate of {size:.6g}."
             )
         exact = plan.known_sd and not b
         standing = Standing.EXACT if exact else Standing.ESTIMATE
         return Outcome(
-            *clipped(power, missed), "normal approximation", standing, assumptions=tuple(notes)
+            *clipped(power, missed), "normal approximation", standing, assumptions=tuple(said)
         )
     power, missed = shift_power(
         plan.effect, (total, total), b, level.tail, two_sided=level.two_sided
@@ -246,30 +246,6 @@ def _t_test(noncentrality: float, df: float, level: Level) -> Outcome:
 # --------------------------------------------------------------- randomised response
 
 
-def _reports(
-    values: Values, protection: RandomizedResponse, attribute: int, off: float, extra: float
-) -> tuple[float, float]:
-    """Retention λ, and variance of the reports of a numeric attribute.
-
-    A report is the value with probability λ and otherwise one of k equally spaced values, so
-    ``Var = λσ² + (1−λ)·width²(k+1)/(12(k−1)) + λ(1−λ)·off²`` with `off` the mean minus the middle.
-
-    Parameters
-    ----------
-    values : Values
-    protection : RandomizedResponse
-    attribute : int
-    off : float
-    extra : float
-        Variance to add to σ².
-    """
-    k = protection.size_of(attribute)
-    lam = protection.retention(attribute)
-    uniform = values.width**2 * (k + 1) / (12 * (k - 1))
-    own = values.sd**2 + extra
-    return lam, lam * own + (1 - lam) * (uniform + lam * off**2)
-
-
 def _reported_means(
     values: Values,
     sizes: tuple[int, ...],
@@ -280,26 +256,30 @@ def _reported_means(
 ) -> Outcome:
     effect, level = case.effect, case.level
     protection.single()
-    start = values.off_centre
-    lam, before = _reports(values, protection, 0, start, 0.0)
-    _, after = _reports(values, protection, 0, start + effect, 0.0)
+    before = answers(values, protection, 0)
+    after = answers(values, protection, 0, shift=effect)
     # In two groups the first keeps the mean of the null hypothesis; one group is the last of one.
     each = (before, after)[-len(sizes) :]
     if not known_sd and sum(sizes) == len(sizes):
         return impossible(level, TOO_FEW)
-    shift = level.signed(lam * effect)
+    shift = level.signed(before.retention * effect)
+    said = (LARGE, *notes(protection, values))
     if not known_sd and case.method == "exact":
         df = sum(sizes) - len(sizes)
-        pooled = sum((m - 1) * v for m, v in zip(sizes, each, strict=True)) / df
+        pooled = sum((m - 1) * v.most for m, v in zip(sizes, each, strict=True)) / df
         outcome = _t_test(shift / math.sqrt(pooled * sum(1 / m for m in sizes)), df, level)
         exact = not _protects(protection)
-        return outcome if exact else _estimated(outcome, LARGE)
-    null = math.sqrt(before * sum(1 / m for m in sizes))
-    other = math.sqrt(sum(v / m for m, v in zip(sizes, each, strict=True)))
-    power, missed = shift_power(shift, (null, other), 0.0, level.tail, two_sided=level.two_sided)
+        return outcome if exact else _estimated(outcome, *said)
+    found = []
+    # Rounding that widens the reports more under the null hypothesis may help a weak test.
+    for part in (0.0, 0.25, 0.5, 0.75, 1.0):
+        null = math.sqrt(before.at(part) * sum(1 / m for m in sizes))
+        other = math.sqrt(sum(v.at(part) / m for m, v in zip(sizes, each, strict=True)))
+        found.append(shift_power(shift, (null, other), 0.0, level.tail, two_sided=level.two_sided))
+    power, missed = max(found, key=itemgetter(1))
     outcome = Outcome(*clipped(power, missed), "normal", assumptions=(PLANNED_SD,))
     exact = known_sd and not _protects(protection)
-    return outcome if exact else _estimated(outcome, LARGE)
+    return outcome if exact else _estimated(outcome, *said)
 
 
 def _reported_slope(design: Slope, case: Case, protection: RandomizedResponse) -> Outcome:
@@ -308,7 +288,9 @@ def _reported_slope(design: Slope, case: Case, protection: RandomizedResponse) -
     if n - 2 - design.others < 1 and not design.known_sd:
         return impossible(level, TOO_FEW)
     explained = effect**2 * x.sd**2 + design.explained_sd**2
-    lam, variance = _reports(y, protection, 0, y.off_centre, explained)
+    told = answers(y, protection, 0, extra=explained)
+    lam, variance = told.retention, told.most
+    both: tuple[Values, ...] = (y,)
     public = protection.epsilon_of(1) == math.inf
     if public:
         around = variance - lam**2 * explained
@@ -321,8 +303,8 @@ def _reported_slope(design: Slope, case: Case, protection: RandomizedResponse) -
                 "randomised predictors no longer separate their effects"
             )
             raise InvalidInputError(msg)
-        lam_x, variance_x = _reports(x, protection, 1, x.off_centre, 0.0)
-        rho = lam * lam_x * effect * x.sd**2 / math.sqrt(variance * variance_x)
+        told_x, both = answers(x, protection, 1), (y, x)
+        rho = lam * told_x.retention * effect * x.sd**2 / math.sqrt(variance * told_x.most)
         shift = rho / math.sqrt((1 - rho) * (1 + rho))
     shift = level.signed(shift) * math.sqrt(n)
     if design.known_sd or method == "normal":
@@ -332,16 +314,16 @@ def _reported_slope(design: Slope, case: Case, protection: RandomizedResponse) -
         outcome = _t_test(shift, n - 2 - design.others, level)
     if public and protection.epsilon_of(0) == math.inf and method == "exact":
         return outcome
-    return _estimated(outcome, LARGE)
+    return _estimated(outcome, LARGE, *notes(protection, *both))
 
 
 def _protects(protection: RandomizedResponse) -> bool:
     return not (protection.epsilon_of(0) == math.inf == protection.epsilon_of(1))
 
 
-def _with(outcome: Outcome, *notes: str) -> Outcome:
-    return replace(outcome, assumptions=outcome.assumptions + notes)
+def _with(outcome: Outcome, *said: str) -> Outcome:
+    return replace(outcome, assumptions=outcome.assumptions + said)
 
 
-def _estimated(outcome: Outcome, *notes: str) -> Outcome:
-    return replace(outcome, standing=Standing.ESTIMATE, assumptions=outcome.assumptions + notes)
+def _estimated(outcome: Outcome, *said: str) -> Outcome:
+    return replace(outcome, standing=Standing.ESTIMATE, assumptions=outcome.assumptions + said)

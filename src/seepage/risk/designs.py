@@ -87,6 +87,9 @@ class Values:
     mean : float, optional
         Planned mean under the null hypothesis; the middle of the range by default. Only randomised
         response asks for it.
+    on_grid : bool
+        True where the values are themselves among the k equally spaced answers of randomised
+        response, so that none is rounded. Only randomised response asks for it.
 
     Raises
     ------
@@ -98,8 +101,10 @@ class Values:
     low: float = -math.inf
     high: float = math.inf
     mean: float | None = None
+    on_grid: bool = False
 
     def __post_init__(self) -> None:
+        _check_flag(self.on_grid, "on_grid")
         sd = _finite(self.sd, "sd")
         low = one_number(as_float_array(self.low, "low"), "low")
         high = one_number(as_float_array(self.high, "high"), "high")
@@ -118,6 +123,13 @@ class Values:
             mean = _finite(self.mean, "mean")
             if not low <= mean <= high:
                 msg = f"expected mean in [{low:g}, {high:g}], got {mean:g}"
+                raise InvalidInputError(msg)
+            most = (mean - low) * (high - mean)
+            if sd * sd > most * (1 + 1e-9):
+                msg = (
+                    f"expected sd of at most {math.sqrt(most):g} for values with mean {mean:g} in "
+                    f"[{low:g}, {high:g}], got {sd:g}"
+                )
                 raise InvalidInputError(msg)
             object.__setattr__(self, "mean", mean)
 
@@ -421,8 +433,9 @@ def effect_bounds(design: Design, *, reported: bool = False) -> tuple[float, flo
             half, off = design.differences.width / 2, design.differences.off_centre
             return -half - off, half - off
         case Slope() if reported:
-            # No data in the range vary more than half at each end of it.
-            room = (design.outcome.width / 2) ** 2 - design.outcome.sd**2 - design.explained_sd**2
+            # No data of this mean in the range vary more than those at both ends of it.
+            half, off = design.outcome.width / 2, design.outcome.off_centre
+            room = (half - off) * (half + off) - design.outcome.sd**2 - design.explained_sd**2
             steepest = math.sqrt(max(room, 0.0)) / design.predictor.sd
             return -steepest, steepest
         case OneProportion():

@@ -24,6 +24,9 @@ from seepage.tradeoff import Failure, TradeOff
 PRIORS = (0.01, 0.1, 0.5)
 HIGH_FLOOR = 0.1
 """A false-alarm rate above which a floor hides more than it leaves out."""
+
+FAR_MORE = 0.05
+"""Power that is gained by accepting 1 % of false alarms: above this it is said."""
 KNOWS_THE_REST = "The attacker knows everything except what he wants to find out."
 NOT_CORRELATION = (
     "Only what the record itself adds is counted: what can be inferred from correlated people or "
@@ -224,6 +227,12 @@ class Disclosure(Result):
         what = f"flags at most {words(hits)} of 100 people for whom the suspicion is true"
         if not rate:
             text = f"An attack without any false alarm {what}, on average."
+            accepting = float(self.curve.power(0.01))
+            if accepting > self.power + FAR_MORE:
+                text += (
+                    " Whoever accepts some false alarms finds far more: at a rate of 1 % up to "
+                    f"{words(share_up(accepting))} of 100."
+                )
         else:
             text = (
                 f"The best attack {rate} {what}, on average; flagging people at random at that "

@@ -122,7 +122,9 @@ class GaussianNoise:
 class RandomizedResponse:
     """k-ary randomised response on each record, attribute by attribute.
 
-    A numeric attribute is answered in `k` equally spaced values over its declared range.
+    A numeric attribute is answered in `k` equally spaced values over its declared range: a value
+    between two of them is rounded first, at random and without bias. With an epsilon of ∞ it is
+    told as it is.
 
     Parameters
     ----------

@@ -354,8 +354,8 @@ def _limit(
         return Limit("posterior", after, floor, before)
     if power is not None:
         if floor == 0:
-            msg = "expected alpha0 above 0 together with power, as without false alarms most "
-            msg += f"attacks have none, got {alpha0!r}"
+            msg = "expected alpha0 above 0 with a limit on the power of attacks, as without false "
+            msg += f"alarms most have none, got {alpha0!r}"
             raise InvalidInputError(msg)
         return Limit("power", one_number(check_probability(power, "power"), "power"), floor)
     ratio = as_float_array(np.nan if relative_risk is None else relative_risk, "relative_risk")

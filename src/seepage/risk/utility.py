@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -37,6 +37,7 @@ from seepage.tradeoff import TradeOff
 from seepage.tradeoff._common import ONE_VALUE, REPLACE, one_number
 
 Rule = Literal["relative", "absolute", "power"]
+Progress = Callable[[int, int], None]
 
 _RULES: Mapping[str, str] = {
     "relative": "the type II error grows by at most {:g} of itself",
@@ -225,6 +226,7 @@ def utility_first(
     true_share: float = 1.0,
     draws: int = DRAWS,
     rng: int = 0,
+    progress: Progress | None = None,
 ) -> UtilityResult:
     """Smallest privacy-loss parameter that every planned test tolerates.
 
@@ -248,6 +250,8 @@ def utility_first(
         Share of the tests with a true effect, in (0, 1], as in `family_power`.
     draws, rng
         As in `power`.
+    progress : callable, optional
+        Called with the number of tests done and of all.
 
     Returns
     -------
@@ -353,6 +357,8 @@ def utility_first(
             )
             raise InfeasibleError(msg, test.name, reference.power)
         own.append(found)
+        if progress is not None:
+            progress(len(own), len(planned))
     parameter = max(own)
     outcomes = [at(test, parameter) for test in planned]
     # A simulated power may dip above the parameter that a test asks for by itself.
@@ -360,7 +366,10 @@ def utility_first(
     while not all(map(meets, outcomes, references)):
         parameter, step = parameter * (1 + step), 2 * step
         outcomes = [at(test, parameter) for test in planned]
-    notes = dict.fromkeys(text for outcome in outcomes for text in outcome.assumptions)
+    # That only ∞ is enough may be due to the rounding of answers, which is there at any finite ε.
+    rounds = math.isinf(parameter) and family == "randomized_response"
+    told = outcomes + ([at(test, 1.0) for test in planned] if rounds else [])
+    notes = dict.fromkeys(text for outcome in told for text in outcome.assumptions)
     estimated = any(outcome.standing is not Standing.EXACT for outcome in outcomes)
     return UtilityResult(
         family=family,

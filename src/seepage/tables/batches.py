@@ -15,6 +15,7 @@ from seepage.tables.frames import (
     checked_names,
     chosen_columns,
     from_frame,
+    notes_on,
     query_errors,
     refuse_wide,
 )
@@ -107,7 +108,12 @@ def open_batches(source: object, form: TextFormat, choose: Choice) -> Batches:
     frame, kind = from_frame(source, choose)
     rows = batch_rows(frame.width)
     return Batches(
-        tuple(frame.columns), True, kind, lambda: frame.iter_slices(rows), records=frame.height
+        tuple(frame.columns),
+        True,
+        kind,
+        lambda: frame.iter_slices(rows),
+        notes=notes_on(source),
+        records=frame.height,
     )
 
 

@@ -23,7 +23,7 @@ from typing import IO, Any
 import numpy as np
 
 from seepage._numeric import IntArray, freeze
-from seepage.counts import PairCounts, cells_needed, check_capacity
+from seepage.counts import MAX_TOTAL, PairCounts, cells_needed, check_capacity
 from seepage.domain import Attribute, Domain
 from seepage.errors import InvalidInputError, SeepageError, TableError
 from seepage.results import write_bytes
@@ -230,6 +230,9 @@ def _counted(head: Mapping[str, Any], domain: Domain, numbers: IntArray, name: s
     ]
     total, d = head["total"], len(shape)
     singles, pairs = tables[:d], tables[d:]
+    # Before they are added: sums of integers wrap around, those of floats do not.
+    if any(x.min(initial=0) < 0 or x.sum(dtype=np.float64) >= MAX_TOTAL for x in tables):
+        raise _damaged(name, "its counts add up to 2^62 or more")
     fits = all(int(single.sum()) == total for single in singles) and all(
         np.array_equal(table.sum(axis=1), singles[i])
         and np.array_equal(table.sum(axis=0), singles[j])

@@ -11,7 +11,9 @@ import codecs
 import csv
 import io
 import re
+import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +31,10 @@ _SEPARATORS = ",\t;|"
 _CHUNK = 1 << 24
 _NEWLINE = 10
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_LIMIT = threading.Lock()
+_LONGEST = 2**31 - 1
+"""Characters of a field: the most that the standard library counts to everywhere."""
+
 _LOOKED_AT = 200
 """Records that are compared with the first line."""
 
@@ -341,7 +347,26 @@ def check_different(path: Path, names: Sequence[str], hint: str) -> None:
 
 
 def _split(line: str, form: TextFormat) -> list[str]:
-    return next(_reader([line], form), [""]) or [""]
+    try:
+        with _long_fields():
+            return next(_reader([line], form), [""]) or [""]
+    except csv.Error as error:
+        msg = f"expected a record of delimited text, got a fault: {error}"
+        raise TableError(msg) from None
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Let the standard library read fields of any length.
+
+    Its limit holds for the whole process, so that one thread at a time may change it.
+    """
+    with _LIMIT:
+        before = csv.field_size_limit(_LONGEST)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
 
 
 def _reader(lines: Iterable[str], form: TextFormat, *, padded: bool = True) -> Iterator[list[str]]:
@@ -448,7 +473,8 @@ def _parse_slowly(
     import polars as pl
 
     reader = _reader(io.StringIO(text, newline=""), form, padded=padded)
-    rows = [row or [""] for row in reader]
+    with _long_fields():
+        rows = [row or [""] for row in reader]
     schema = {str(i): pl.String for i in range(len(names))}
     if any(len(row) != len(names) for row in rows):
         return pl.DataFrame()

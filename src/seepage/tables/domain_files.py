@@ -3,14 +3,16 @@
 The form is ``columns: {name: {categories: [...]}}`` or ``columns: {name: {bins: [edges]}}``, with
 optional ``labels`` (of bins), ``missing``, ``other`` and ``null_values``. Labels keep their types:
 ``1``, ``"1"``, ``true`` and ``1.0`` are four different categories, and ``yes``, ``no``, ``on`` and
-dates are texts. The files of dpsynth, SmartNoise and Lomas are recognised by their structure.
+dates are texts. A top-level ``read_from`` says that the categories were read from data and that
+nobody has looked through them yet; whoever has deletes it. The files of dpsynth, SmartNoise and
+Lomas are recognised by their structure.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
@@ -21,12 +23,23 @@ from seepage.domain import Attribute, Domain, Label, label_key
 from seepage.errors import DomainError, InvalidInputError, did_you_mean
 from seepage.tables.binning import interval_labels
 from seepage.tables.foreign import Foreign, foreign_columns, plain_labels
+from seepage.tables.notes import READ_FROM_TABLE, read_from_table
 from seepage.tables.show import short, writable
 
 if TYPE_CHECKING:
     import yaml
 
 _KEYS = ("categories", "bins", "labels", "missing", "other", "null_values", "description")
+READ_FROM = "read_from"
+"""Top-level entry of a file that was written from a table, and not looked through since."""
+
+_HEAD = """\
+# Read from {table}. Look through it before a release:
+# * list what can occur, not only what did: any other value will be refused;
+# * widen the first and the last bin: their outer edges are the smallest and the largest value of
+#   somebody in the table.
+# Then delete the line "read_from"; as long as it is there, plans say that they were read from data.
+"""
 
 
 @dataclass(frozen=True)
@@ -112,8 +125,25 @@ def read_domain(
         attributes.append(attribute)
         if null:
             nulls[key] = null
-    note = f"Categories were declared in {name}."
-    return DomainFile(Domain(tuple(attributes)), nulls, (note,), tuple(known))
+    notes = _notes(top, name, len(attributes))
+    return DomainFile(Domain(tuple(attributes)), nulls, notes, tuple(known))
+
+
+def _notes(top: Mapping[Any, Any], name: str, columns: int) -> tuple[str, ...]:
+    if READ_FROM not in top:
+        return (f"Categories were declared in {name}.",)
+    table = top[READ_FROM]
+    if not isinstance(table, str) or not table.strip() or not writable(table):
+        msg = (
+            f"expected {READ_FROM} of {name} to name a table, got {short(table)}. Delete the line "
+            "when you have looked through the categories."
+        )
+        raise DomainError(msg)
+    told = (
+        f"The domain of {name} was read from {short(table)}: look through it, then delete its line "
+        f"{READ_FROM}."
+    )
+    return (read_from_table(columns), told)
 
 
 def _from_foreign(foreign: Foreign, chosen: Sequence[str], *, explicit: bool) -> DomainFile:
@@ -308,28 +338,61 @@ def _edges(name: str, value: object) -> tuple[float, ...]:
     return tuple(edges)
 
 
-def domain_to_yaml(domain: Domain) -> str:
+def domain_to_yaml(domain: Domain, *, read_from: str | None = None) -> str:
     """Write a domain as YAML text that `domain_from_yaml` reads back unchanged.
 
     Parameters
     ----------
     domain : Domain
+    read_from : str, optional
+        The table from which the categories were read, not declared. The text then starts with what
+        to look at before a release, and whatever is made from it says that they come from data
+        until its line ``read_from`` is deleted.
 
     Returns
     -------
     str
+
+    Raises
+    ------
+    InvalidInputError
+        If `read_from` is no text, or empty.
     """
     import yaml
 
+    if read_from is not None and (not isinstance(read_from, str) or not read_from.strip()):
+        msg = f"expected read_from to name a table, got {read_from!r}"
+        raise InvalidInputError(msg)
     columns = {attribute.name: _written(attribute) for attribute in domain}
-    return yaml.dump(
-        {"columns": columns},
+    head, top = "", {}
+    if read_from is not None:
+        table = read_from
+        if not table.isprintable():  # a line break would end the comment
+            table = table.encode("unicode_escape").decode("ascii")
+        head, top = _HEAD.format(table=table), {READ_FROM: table}
+    return head + yaml.dump(
+        top | {"columns": columns},
         Dumper=_dumper(),
         sort_keys=False,
         allow_unicode=True,
         width=96,
         default_flow_style=None,
     )
+
+
+def written_domain(domain: Domain, notes: Iterable[str], source: str) -> str:
+    """Write the domain of a table, as `domain_to_yaml`.
+
+    Parameters
+    ----------
+    domain : Domain
+    notes : iterable of str
+        What was noted on the table: whether the categories were read from it.
+    source : str
+        What the table is called.
+    """
+    read = any(READ_FROM_TABLE in note for note in notes)
+    return domain_to_yaml(domain, read_from=source if read else None)
 
 
 @cache

@@ -176,8 +176,8 @@ def code_declared(column: Column, attribute: Attribute) -> Coding:
     if column.missing and attribute.missing is None:
         msg = (
             f"expected no missing value in column {column.name!r}, got {column.missing:,}. Declare "
-            "a category for them (missing: label), or drop these records (missing='drop', "
-            "--missing drop)."
+            "a category for them (missing: label), or leave these records out: by missing='drop' "
+            "(--missing drop) where that is an option, else beforehand."
         )
         raise DomainError(msg)
     _check_distinct(attribute)

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 Choice = Callable[[Sequence[str]], list[str]]
 """Picks columns by name before data are read."""
 
+COLLECTED = (
+    "The Spark frame was read as a whole by the driver, which is for small ones; "
+    "seepage.engines.spark.count counts it where its records are."
+)
+
 _LONGEST = 200
 """Characters of another library's message."""
 
@@ -55,6 +60,14 @@ def from_frame(source: object, choose: Choice) -> tuple[pl.DataFrame, str]:
     if isinstance(source, Mapping):
         return _from_mapping(source, choose), "mapping of columns"
     return _from_narwhals(source, choose)
+
+
+def notes_on(source: object) -> tuple[str, ...]:
+    """What is to be said about reading a frame."""
+    kind = type(source)
+    if kind.__module__.partition(".")[0] == "narwhals":
+        kind = type(source.to_native())  # type: ignore[attr-defined]
+    return (COLLECTED,) if kind.__module__.partition(".")[0] == "pyspark" else ()
 
 
 def collect(query: pl.LazyFrame, choose: Choice, name: str) -> pl.DataFrame:

@@ -17,7 +17,14 @@ from seepage.tables.columns import Column, Reading, read_columns
 from seepage.tables.delimited import TextFormat
 from seepage.tables.encode import Binning, Bins, Coding, code_declared, code_from_table, pool
 from seepage.tables.mixed import check_mixed, place_in
-from seepage.tables.notes import bin_notes, hints, left_out, listed, never_met
+from seepage.tables.notes import (
+    bin_notes,
+    hints,
+    left_out,
+    listed,
+    never_met,
+    read_from_table,
+)
 from seepage.tables.options import (
     Missing,
     Plan,
@@ -347,13 +354,9 @@ def settle(
     """
     notes: list[str] = []
     codings = _codings(columns, plan)
-    _check_size(codings, plan.max_categories)
+    check_sizes([coding.attribute for coding in codings], plan)
     if plan.file is None:
-        what = "column was" if len(codings) == 1 else "columns were"
-        notes.append(
-            f"The categories of {len(codings)} {what} read from the table itself: fit for an "
-            "analysis, not for a release."
-        )
+        notes.append(read_from_table(len(codings)))
     else:
         notes += plan.file.notes
         if plan.columns is None:
@@ -462,20 +465,33 @@ def dropped(gaps: Sequence[Column], records: int, kept: int, source: str) -> str
     return f"{gone:,} of {records:,} records {verb} dropped for missing values in {_found(gaps)}."
 
 
-def _check_size(codings: Sequence[Coding], limit: int) -> None:
-    sizes = [coding.attribute.size for coding in codings]
-    for coding, size in zip(codings, sizes, strict=True):
+def check_sizes(attributes: Sequence[Attribute], plan: Plan) -> None:
+    """Refuse columns of very many categories.
+
+    Raises
+    ------
+    CapacityError
+        With a forecast of the work, and what to do.
+    """
+    limit, sizes = plan.max_categories, [attribute.size for attribute in attributes]
+    for attribute, size in zip(attributes, sizes, strict=True):
         if size <= limit:
             continue
-        name = coding.attribute.name
+        name = attribute.name
+        advice = (
+            "bin it (bins, --bins), pool rare categories (min_count, --min-count), or raise the "
+            "limit (Python: max_categories)."
+            if plan.file is None
+            else "declare fewer categories (intervals, or one for all others), or raise the limit "
+            "(Python: max_categories)."
+        )
         rest = max(sum(sizes) - size, 1)
         memory, seconds = 48.0 * size**2, 8e-9 * size**2 * rest
         msg = (
             f"expected at most {limit:,} categories in a column, got {size:,} in {name!r}. An "
             f"audit would compare {size * (size - 1):,} pairs of them, in about "
             f"{_memory(memory)} and {_duration(seconds)}. If it identifies records, leave "
-            "it out (exclude, --exclude); else bin it (bins, --bins), pool rare categories "
-            "(min_count, --min-count), or raise the limit (Python: max_categories)."
+            f"it out (exclude, --exclude); else {advice}"
         )
         raise CapacityError(msg)
 

@@ -21,12 +21,24 @@ MANY = 50
 SHOWN = 8
 """Names in a sentence."""
 
+READ_FROM_TABLE = "read from the table itself"
+"""What the notes of a table say when its categories were not declared."""
+
 
 def listed(names: Sequence[str]) -> str:
     """Names in quotes, the first few of many."""
     shown = ", ".join(map(repr, islice(names, SHOWN)))
     more = len(names) - SHOWN
     return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def read_from_table(columns: int) -> str:
+    """Say that the categories were not declared."""
+    what = "column was" if columns == 1 else "columns were"
+    return (
+        f"The categories of {columns} {what} {READ_FROM_TABLE}: fit for an analysis, not for a "
+        "release."
+    )
 
 
 def left_out(known: Iterable[str], declared: Iterable[str], chosen: Iterable[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from seepage.tables.count_files import SUFFIX, read_counts
 from seepage.tables.load import CodedTable, load
 from seepage.tables.options import names_of
 from seepage.tables.show import short
-from seepage.tables.sources import TEXT_SUFFIXES
+from seepage.tables.sources import TEXT_SUFFIXES, repeated
 from seepage.tables.streaming import CountedTable, Progress, Stage, count_table, merge_counts
 
 LARGE_TEXT = 50_000_000
@@ -89,7 +90,9 @@ def _merged(paths: Sequence[Any], **options: Any) -> CountedTable:
             f"{', '.join(sorted(other))}: they belong to the counting"
         )
         raise InvalidInputError(msg)
-    merged = merge_counts([read_counts(path) for path in paths])
+    parts = [read_counts(path) for path in paths]
+    merged = merge_counts(parts, [str(path) for path in paths])
+    merged = replace(merged, notes=(*merged.notes, *repeated(paths), *_alike(paths, parts)))
     columns = names_of("columns", options.get("columns"))
     exclude = names_of("exclude", options.get("exclude")) or ()
     if columns is None and not exclude:
@@ -100,8 +103,30 @@ def _merged(paths: Sequence[Any], **options: Any) -> CountedTable:
     if not chosen:
         msg = "expected at least one column, got none after leaving columns out"
         raise InvalidInputError(msg)
-    counts = merged.counts.project(chosen)
-    return CountedTable(counts, merged.source, merged.notes, merged.records, merged.weighted)
+    return replace(merged, counts=merged.counts.project(chosen))
+
+
+def _alike(paths: Sequence[Any], parts: Sequence[CountedTable]) -> list[str]:
+    """Tell which files have the same tables of a source of the same name.
+
+    Of two parts with thousands of records that is hardly chance. A file given twice is told apart.
+    """
+    notes: list[str] = []
+    kept: dict[Path, CountedTable] = {}
+    for path, part in zip(paths, parts, strict=True):
+        place = Path(path).resolve()
+        if place in kept:
+            continue
+        for other, known in kept.items():
+            if known.source == part.source and known.counts == part.counts:
+                notes.append(
+                    f"{other.name} and {place.name} hold the same counts of {part.source}: if "
+                    "these are the same records, each counts twice."
+                )
+                break
+        else:
+            kept[place] = part
+    return notes
 
 
 def _is_large(source: object) -> bool:

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from seepage.errors import DomainError, TableError
 from seepage.tables.arrow import ArrowHead, arrow_head
 from seepage.tables.delimited import TextFormat, read_delimited
-from seepage.tables.frames import Choice, collect, first_line, from_frame, wide_message
+from seepage.tables.frames import (
+    Choice,
+    collect,
+    first_line,
+    from_frame,
+    notes_on,
+    wide_message,
+)
 from seepage.tables.show import short
 
 if TYPE_CHECKING:
@@ -61,7 +68,7 @@ def read_source(source: object, form: TextFormat, choose: Choice) -> RawTable:
     if isinstance(source, (list, tuple)):
         return _read_paths(source, form, choose)
     frame, kind = from_frame(source, choose)
-    return RawTable(frame, typed=True, source=kind)
+    return RawTable(frame, typed=True, source=kind, notes=notes_on(source))
 
 
 def _read_path(path: Path, form: TextFormat, choose: Choice) -> RawTable:

@@ -11,19 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from seepage._numeric import BoolArray, IntArray
-from seepage.counts import PairCounts
+from seepage.counts import PairCounts, check_capacity
 from seepage.domain import Domain
 from seepage.errors import DomainError, InvalidInputError, TableError
 from seepage.tables.batches import Batches, open_batches
 from seepage.tables.columns import Reading, number_like, plain, read_columns
 from seepage.tables.encode import Coding, code_declared, lookup
 from seepage.tables.load import (
+    check_sizes,
     columns_with_gaps,
     dropped,
     mixtures,
@@ -79,44 +79,60 @@ class CountedTable:
     def __add__(self, other: CountedTable) -> CountedTable:
         if not isinstance(other, CountedTable):
             return NotImplemented
-        if self.weighted != other.weighted:
-            kinds = [f"{x.source} ({'' if x.weighted else 'not '}weighted)" for x in (self, other)]
-            msg = f"expected counts that are all weighted or all not, got {' and '.join(kinds)}"
-            raise InvalidInputError(msg)
-        return CountedTable(
-            _added(self, other),
-            f"{self.source} + {other.source}",
-            tuple(dict.fromkeys((*self.notes, *other.notes))),
-            self.records + other.records,
-            self.weighted,
-        )
+        return _added(self, other, (self.source, other.source))
 
 
-def _added(left: CountedTable, right: CountedTable) -> PairCounts:
+def _added(left: CountedTable, right: CountedTable, names: tuple[str, str]) -> CountedTable:
+    """The sum of two tables; `names` is what messages call them."""
+    both = " and ".join(names)
+    if left.weighted != right.weighted:
+        kinds = [
+            f"{name} ({'' if x.weighted else 'not '}weighted)"
+            for name, x in zip(names, (left, right), strict=True)
+        ]
+        msg = f"expected counts that are all weighted or all not, got {' and '.join(kinds)}"
+        raise InvalidInputError(msg)
     try:
-        return left.counts + right.counts
+        counts = left.counts + right.counts
     except DomainError as error:
-        msg = (
-            f"{error} ({left.source} and {right.source}). Count all parts with one declared domain "
-            "(domain, --domain)"
-        )
+        msg = f"{error} ({both}). Count all parts with one declared domain (domain, --domain)"
         raise DomainError(msg) from None
+    except InvalidInputError as error:  # the sum is too large
+        msg = f"{error} ({both})"
+        raise InvalidInputError(msg) from None
+    return CountedTable(
+        counts,
+        f"{left.source} + {right.source}",
+        tuple(dict.fromkeys((*left.notes, *right.notes))),
+        left.records + right.records,
+        left.weighted,
+    )
 
 
-def merge_counts(parts: Sequence[CountedTable]) -> CountedTable:
+def merge_counts(parts: Sequence[CountedTable], names: Sequence[str] | None = None) -> CountedTable:
     """Add up counts of different records over one domain.
+
+    Parameters
+    ----------
+    parts : sequence of CountedTable
+    names : sequence of str, optional
+        What messages call the parts, for instance their paths; by default their sources.
 
     Raises
     ------
     DomainError
-        If their domains differ; the message names the column.
+        If their domains differ; the message names the column and two parts.
     InvalidInputError
-        If there are none, or only some of them are weighted.
+        If there are none, only some of them are weighted, or they add up to 2^62 or more.
     """
     if not parts:
         msg = "expected at least one part, got none"
         raise InvalidInputError(msg)
-    return reduce(CountedTable.__add__, parts)
+    called = [part.source for part in parts] if names is None else list(names)
+    total = parts[0]
+    for part, name in zip(parts[1:], called[1:], strict=True):
+        total = _added(total, part, (called[0], name))
+    return total
 
 
 def count_table(
@@ -283,7 +299,8 @@ class _Survey:
         column, reading = Coder(tally).column, self.readings[tally.name]
         passes = self._passes
         mixtures([column], passes.plan, passes.batches.typed, passes.batches.place)
-        return widen(column, passes.plan, plain_text=reading.typed or reading.as_text)
+        plain_text = reading.typed or reading.as_text
+        return widen(column, passes.plan, plain_text=plain_text, most=self._most)
 
 
 def _survey(passes: _Passes) -> _Survey:
@@ -482,6 +499,9 @@ def check_one_pass(plan: Plan, source: str) -> None:
     ------
     TableError
         If there is no declared domain, records are to be dropped, or categories to be pooled.
+    CapacityError
+        If a column has more categories than `max_categories`, or the pairwise tables would not fit:
+        as the categories are declared, that is known before anything is read.
     """
     if plan.file is None or plan.missing == "drop" or plan.min_count:
         got = (
@@ -496,6 +516,10 @@ def check_one_pass(plan: Plan, source: str) -> None:
             f"that no record is dropped and no category pooled, got {got}"
         )
         raise TableError(msg)
+    attributes = [item for item in plan.file.domain if item.name != plan.weights]
+    check_sizes(attributes, plan)
+    if attributes:
+        check_capacity(Domain(tuple(attributes)))
 
 
 def count_pass(batches: Batches, plan: Plan) -> tuple[PairCounts, list[Tallied], int]:

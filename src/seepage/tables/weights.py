@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from seepage._numeric import IntArray
+from seepage.counts import MAX_TOTAL
 from seepage.errors import TableError
 from seepage.tables.sources import RawTable
 
@@ -71,6 +72,6 @@ def check_sum(name: str, total: float) -> None:
     TableError
         If the sum is 2^62 or more.
     """
-    if total >= 2.0**62:
+    if total >= MAX_TOTAL:
         msg = f"expected weights in column {name!r} to add up to less than 2^62"
         raise TableError(msg)

@@ -196,7 +196,7 @@ def _tallied(
     return Tallied(name, kind, values, np.arange(len(values)), counts, nulls, total)
 
 
-def widen(column: Tallied, plan: Plan, *, plain_text: bool) -> Wide:
+def widen(column: Tallied, plan: Plan, *, plain_text: bool, most: int) -> Wide:
     """Start a wide column with the values met so far.
 
     Parameters
@@ -205,6 +205,8 @@ def widen(column: Tallied, plan: Plan, *, plain_text: bool) -> Wide:
     plan : Plan
     plain_text : bool
         Whether texts are not read as numbers.
+    most : int
+        How many values a column may have that is kept whole.
 
     Raises
     ------
@@ -214,7 +216,7 @@ def widen(column: Tallied, plan: Plan, *, plain_text: bool) -> Wide:
     attribute = None if plan.file is None else plan.file.domain[column.name]
     wide = _started(column, plan, attribute, plain_text=plain_text)
     if wide is None:
-        raise too_many(column, plan)
+        raise too_many(column, plan, most)
     wide.add(column)
     return wide
 
@@ -236,7 +238,7 @@ def _started(
     return WideNumbers(column.name, np.asarray(checked_edges(column.name, bins)), some)
 
 
-def too_many(column: Column, plan: Plan) -> CapacityError:
+def too_many(column: Column, plan: Plan, most: int) -> CapacityError:
     """Error on a column with too many distinct values, and what to do."""
     if column.kind in {"int", "float"} and plan.file is None and plan.binning == "quantile":
         advice = (
@@ -249,7 +251,7 @@ def too_many(column: Column, plan: Plan) -> CapacityError:
             "categories that matter, and one for all others (domain, --domain)."
         )
     msg = (
-        f"expected a column of which at most {len(column.values) - 1:,} different values need to "
-        f"be kept, got {len(column.values):,} and more in {column.name!r}. {advice}"
+        f"expected a column of which at most {most:,} different values need to be kept, got more "
+        f"in {column.name!r}. {advice}"
     )
     return CapacityError(msg)

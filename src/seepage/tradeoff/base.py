@@ -229,9 +229,9 @@ class TradeOff(Constructors, ABC):
 
         Gaussian curves compose in closed form, ``μ = √Σμ²`` (Dong et al. 2022, Corollary 3.3);
         piecewise linear ones exactly, as products of the pairs of distributions that have these
-        curves. Other combinations go through dp-accounting's privacy loss distributions (extra
-        ``interop``), rounded so that no power is understated: the result has standing ``upper`` and
-        says by how much at most it is too high.
+        curves. Other combinations, and products of too many outcomes, go through dp-accounting's
+        privacy loss distributions (extra ``interop``), rounded so that no power is understated: the
+        result has standing ``upper`` and says by how much at most it is too high.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class TradeOff(Constructors, ABC):
         InvalidInputError
             If an adjacency differs, or an upper curve is combined with a lower one.
         CapacityError
-            If an exact product would be too large.
+            If privacy losses are too large, or an exact product of lower curves is.
         MissingDependencyError
             If dp-accounting is needed and not installed.
         """

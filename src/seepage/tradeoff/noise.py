@@ -6,7 +6,7 @@ With noise of distribution function F and a shift of μ times its scale, ``f(α)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -61,7 +61,9 @@ class LaplaceNoise(TradeOff):
 
     @extremes_allowed
     def _beta_later(self, alpha: FloatArray) -> FloatArray:
-        middle = self._q / (4 * np.where(alpha > 0, alpha, 1.0))
+        # In two steps: e^−μ may underflow where e^−μ/(4α) does not.
+        root = np.exp(-self.mu / 2)
+        middle = root / (4 * np.where(alpha > 0, alpha, 1.0)) * root
         return np.where(alpha <= 0.5, np.minimum(middle, 0.5), self._q * (1 - alpha))
 
     def _false_alarms(self, power: FloatArray) -> FloatArray:
@@ -174,6 +176,8 @@ class GaussianNoise(TradeOff):
         """Root of ``ln(e^L − 1) − ln t − ln δ(L)`` in ln L, which increases."""
         if self._limit:
             return epsilon.copy() if self.mu else np.zeros_like(epsilon)
+        if self.mu < 1e-322:  # two digits are left of no probability: a larger μ is above
+            return replace(self, mu=1e-322)._leakage(epsilon)
         usual = (epsilon > 0) & np.isfinite(epsilon)
         e = np.where(usual, epsilon, 1.0)
         log_t = _log_expm1(e)
