@@ -151,6 +151,7 @@ def test_no_sentence_is_false(mechanism, alpha0):
             else:
                 assert "no limit" in card.events[1].text
         nothing, release, everything, *fewer = card.comparison
+        assert everything.name == "Everything, same false-alarm rate"
         assert nothing.beliefs == tuple(100 * prior for prior in PRIORS)
         for prior, shown in zip(PRIORS, everything.beliefs, strict=True):
             pi = mp.mpf(prior)

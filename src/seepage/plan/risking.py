@@ -293,7 +293,7 @@ class RiskCard(Result):
                 hits,
             ),
             Row(
-                "Everything is released, as it is",
+                "Everything, same false-alarm rate",
                 tuple(_certain(prior, found.alpha0) for prior in found.priors.tolist()),
                 100.0,
             ),
