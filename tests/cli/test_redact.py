@@ -280,7 +280,7 @@ def test_an_error_in_one_file_leaves_none(run: Run, days: Path, folder: Path) ->
     target.parent.mkdir()
     before = sorted(folder.rglob("*"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("seepage.results.stage_bytes", _failing("x.json"))
+        patch.setattr("seepage.results.write_temporary", _failing("x.json"))
         result = run(
             "redact", days, *ORDERED, "-p", "20", "-o", "ok.csv", "--save-plan", "okp.json",
             "--html", "ok.html", "--json", "gone/x.json",
@@ -293,15 +293,15 @@ def test_an_error_in_one_file_leaves_none(run: Run, days: Path, folder: Path) ->
     assert sorted(folder.rglob("*")) == before
 
 
-def _failing(name: str) -> Callable[[str, bytes], Path]:
-    from seepage.results import stage_bytes
+def _failing(name: str) -> Callable[[Path, bytes, str], None]:
+    from seepage.results import write_temporary
 
-    def stage(path: str, content: bytes) -> Path:
+    def write(temporary: Path, content: bytes, path: str) -> None:
         if Path(path).name == name:
             raise FileNotFoundError(2, "No such file or directory", "/.x.json.jaaqv38z")
-        return stage_bytes(path, content)
+        write_temporary(temporary, content, path)
 
-    return stage
+    return write
 
 
 def test_the_release_appears_last(run: Run, days: Path, folder: Path) -> None:
