@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from seepage.cli import VERBS
+
 Run = Callable[..., Result]
 
 
@@ -360,3 +362,25 @@ def test_help_loads_nothing_heavy(folder: Path, verb: str) -> None:
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True
     )
     assert done.stderr.strip() == "[]"
+
+
+def test_the_help_of_the_group_loads_no_verb(folder: Path) -> None:
+    code = (
+        "import sys\n"
+        "from seepage.cli import VERBS, app\n"
+        "try:\n    app(['--help'])\n"
+        "except SystemExit as end:\n    assert not end.code\n"
+        "verbs = {f'seepage.cli.{verb}' for verb in VERBS}\n"
+        "print(sorted((verbs | {'numpy'}) & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True
+    )
+    assert done.stderr.strip() == "[]"
+
+
+def test_every_verb_has_a_module_and_shows_its_help(run: Run) -> None:
+    top = run("--help").stdout
+    for verb in VERBS:
+        assert f"│ {verb} " in top
+        assert f"Usage: seepage {verb} " in run(verb, "--help").stdout

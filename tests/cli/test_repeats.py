@@ -10,23 +10,20 @@ import typer.main
 from typer.core import TyperGroup, TyperOption
 from typer.testing import Result
 
-from seepage.cli import app
+from seepage.cli import VERBS as NAMES
+from seepage.cli import app, load
 
 Run = Callable[..., Result]
 
 
-def verbs(group: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
-    found = []
-    for name, command in group.commands.items():
-        if isinstance(command, TyperGroup):
-            found += verbs(command, (*path, name))
-        else:
-            found.append(((*path, name), command))
-    return found
+def verbs(command: Any, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], Any]]:
+    if not isinstance(command, TyperGroup):
+        return [(path, command)]
+    return [verb for name, sub in command.commands.items() for verb in verbs(sub, (*path, name))]
 
 
 TOP = typer.main.get_command(app)
-VERBS = verbs(TOP)
+VERBS = [verb for name in NAMES for verb in verbs(load(name), (name,))]
 
 
 @pytest.mark.parametrize(("path", "command"), VERBS, ids=[" ".join(path) for path, _ in VERBS])

@@ -8,26 +8,80 @@ to standard error.
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from seepage.cli import attack as _attack
-from seepage.cli import audit as _audit
-from seepage.cli import calibrate as _calibrate
-from seepage.cli import count as _count
-from seepage.cli import estimate as _estimate
-from seepage.cli import plan as _plan
-from seepage.cli import power as _power
-from seepage.cli import randomize as _randomize
-from seepage.cli import redact as _redact
-from seepage.cli import relationships as _relationships
-from seepage.cli import risk as _risk
-from seepage.cli._options import Command
 from seepage.cli._run import end_in_order, mend_streams
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+VERBS = {
+    "audit": "How much each column of a table leaks about each other one.",
+    "calibrate": "The largest budgets under which the total about no column exceeds a target.",
+    "count": "Pairwise counts of a part of the records, to be added up.",
+    "plan": "Who is randomised how: the file that clients and server share.",
+    "randomize": "Randomise a table under a plan.",
+    "estimate": "Frequency tables from randomised reports, with standard errors.",
+    "redact": "Sequences in which chosen records stay private.",
+    "relationships": "What a collection keeps of relationships between columns, and what they "
+    "were.",
+    "risk": "What a mechanism means for a person in the data, and which one to choose.",
+    "power": "What a test keeps under protection, and the risk that goes with it.",
+    "attack": "How well the reports of other columns give a column away.",
+}
+
+
+class Verbs(TyperGroup):
+    """The group of verbs. It loads the module of the one that is called, and no other."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names in the order in which the help shows them."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Name and one line, which is all that the help of the group needs; None if unknown."""
+        short = VERBS.get(cmd_name)
+        return None if short is None else TyperCommand(cmd_name, help=short)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the verb that `args` starts with, loaded."""
+        self.commands = {verb: self.get_command(ctx, verb) for verb in VERBS}  # to suggest from
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, None if found is None else load(str(found.name)), rest
+
+
+def load(verb: str) -> Any:
+    """Import the module of a verb and build its command, or its group of commands.
+
+    Parameters
+    ----------
+    verb : str
+        One of `VERBS`.
+
+    Returns
+    -------
+    TyperCommand or TyperGroup
+    """
+    module = import_module(f"seepage.cli.{verb}")
+    if hasattr(module, "app"):
+        return typer.main.get_command(module.app)
+    from seepage.cli._options import Command
+
+    alone = typer.Typer(
+        add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False
+    )
+    run: Callable[..., None] = getattr(module, verb)
+    alone.command(verb, cls=Command, help=module.HELP, epilog=module.EPILOG)(run)
+    return typer.main.get_command(alone)
+
 
 app = typer.Typer(
     name="seepage",
+    cls=Verbs,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -35,81 +89,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Try it without any data: [bold]seepage audit --example[/bold]",
 )
-app.command(
-    "audit",
-    cls=Command,
-    help=_audit.HELP,
-    epilog=_audit.EPILOG,
-    short_help="How much each column of a table leaks about each other one.",
-)(_audit.audit)
-app.command(
-    "calibrate",
-    cls=Command,
-    help=_calibrate.HELP,
-    epilog=_calibrate.EPILOG,
-    short_help="The largest budgets under which the total about no column exceeds a target.",
-)(_calibrate.calibrate)
-app.command(
-    "count",
-    cls=Command,
-    help=_count.HELP,
-    epilog=_count.EPILOG,
-    short_help="Pairwise counts of a part of the records, to be added up.",
-)(_count.count)
-app.command(
-    "plan",
-    cls=Command,
-    help=_plan.HELP,
-    epilog=_plan.EPILOG,
-    short_help="Who is randomised how: the file that clients and server share.",
-)(_plan.plan)
-app.command(
-    "randomize",
-    cls=Command,
-    help=_randomize.HELP,
-    epilog=_randomize.EPILOG,
-    short_help="Randomise a table under a plan.",
-)(_randomize.randomize)
-app.command(
-    "estimate",
-    cls=Command,
-    help=_estimate.HELP,
-    epilog=_estimate.EPILOG,
-    short_help="Frequency tables from randomised reports, with standard errors.",
-)(_estimate.estimate)
-app.command(
-    "redact",
-    cls=Command,
-    help=_redact.HELP,
-    epilog=_redact.EPILOG,
-    short_help="Sequences in which chosen records stay private.",
-)(_redact.redact)
-app.command(
-    "relationships",
-    cls=Command,
-    help=_relationships.HELP,
-    epilog=_relationships.EPILOG,
-    short_help="What a collection keeps of relationships between columns, and what they were.",
-)(_relationships.relationships)
-app.add_typer(
-    _risk.app,
-    name="risk",
-    short_help="What a mechanism means for a person in the data, and which one to choose.",
-)
-app.command(
-    "power",
-    cls=Command,
-    help=_power.HELP,
-    epilog=_power.EPILOG,
-    short_help="What a test keeps under protection, and the risk that goes with it.",
-)(_power.power)
-app.command(
-    "attack",
-    cls=Command,
-    help=_attack.HELP,
-    epilog=_attack.EPILOG,
-    short_help="How well the reports of other columns give a column away.",
-)(_attack.attack)
 
 
 def _print_version(wanted: bool) -> None:

@@ -35,6 +35,7 @@ EPILOG = (
 app = typer.Typer(
     name="risk",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     help=HELP,
