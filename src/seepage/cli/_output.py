@@ -53,15 +53,42 @@ class Output:
     folder: bool = False
 
 
-def requested(files: FileOptions) -> list[Output]:
-    """List the outputs that the options of every verb ask for.
+def csv_or_json(out: Path) -> Render:
+    """Choose how a file of results is written by its ending.
 
     Raises
     ------
     InvalidInputError
-        If a chart has an unknown ending.
+        If it is neither .csv nor .json.
+    """
+    render = {".csv": as_csv, ".json": as_json}.get(out.suffix.lower())
+    if render is None:
+        msg = f"expected --out FILE.csv or FILE.json, got {str(out)!r}"
+        raise InvalidInputError(msg)
+    return render
+
+
+def requested(
+    files: FileOptions, out: Path | None = None, render: Callable[[Path], Render] = csv_or_json
+) -> list[Output]:
+    """List the outputs that the options of every verb ask for.
+
+    Parameters
+    ----------
+    files : FileOptions
+    out : Path, optional
+        The main file of the verb; it comes first.
+    render : callable
+        Chooses what makes the content of `out` by its name.
+
+    Raises
+    ------
+    InvalidInputError
+        If a chart, or `out`, has an unknown ending.
     """
     outputs = []
+    if out is not None:
+        outputs.append(Output(MAIN, target(out), render(out)))
     if files.json is not None:
         outputs.append(Output("--json", target(files.json), as_json))
     if files.csv is not None:

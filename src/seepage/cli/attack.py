@@ -12,7 +12,6 @@ import typer
 from seepage.cli import _output, _parse
 from seepage.cli._options import OUTPUT, FileOptions, FormatOptions, RunOptions, expand
 from seepage.cli._run import EXIT_CODES, Work, guard, say
-from seepage.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from seepage.plan.attack_report import AttackReport
@@ -33,7 +32,6 @@ EPILOG = (
     f"Exit codes: 0 done, {EXIT_CODES}."
 )
 PANEL = "Attack"
-ENDINGS = {".csv": _output.as_csv, ".json": _output.as_json}
 
 
 class Draw(StrEnum):
@@ -164,9 +162,7 @@ def attack(
 ) -> None:
     """Guess one column from the randomised reports of the others."""
     with guard(debug=run.debug):
-        outputs = _output.requested(files)
-        if out is not None:
-            outputs.insert(0, _output.Output("--out", _output.target(out), _render(out)))
+        outputs = _output.requested(files, out, _output.csv_or_json)
         _output.check(outputs, [*table.paths(), plan])
         grid = None
         if epsilons is not None:
@@ -192,14 +188,6 @@ def attack(
                 _print(result)
             for file in written:
                 say(f"wrote {file}")
-
-
-def _render(out: Path) -> _output.Render:
-    ending = out.suffix.lower()
-    if ending not in ENDINGS:
-        msg = f"expected --out FILE.csv or FILE.json, got {str(out)!r}"
-        raise InvalidInputError(msg)
-    return ENDINGS[ending]
 
 
 def _run(

@@ -171,9 +171,7 @@ def calibrate(
 ) -> None:
     """Find the largest budgets under which no total leakage exceeds a target."""
     with guard(debug=run.debug):
-        outputs = _output.requested(files)
-        if out is not None:
-            outputs.insert(0, _output.Output("--out", _output.target(out), _output.as_json))
+        outputs = _output.requested(files, out, lambda _: _output.as_json)
         goal = _parse.number(target, "--target")
         if k is not None and objective is not Objective.KWAY:
             msg = f"expected --k with --objective kway only, got --objective {objective}"

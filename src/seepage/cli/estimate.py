@@ -12,7 +12,6 @@ import typer
 from seepage.cli import _output, _parse
 from seepage.cli._options import OUTPUT, FileOptions, RunOptions, expand
 from seepage.cli._run import EXIT_CODES, Work, guard, say
-from seepage.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from seepage.collect.estimates import AnyEstimates
@@ -31,7 +30,6 @@ EPILOG = (
 )
 PANEL = "Estimation"
 DEFAULT_MARGINALS = 2
-ENDINGS = {".csv": _output.as_csv, ".json": _output.as_json}
 
 
 class Project(StrEnum):
@@ -122,9 +120,7 @@ def estimate(
 ) -> None:
     """Estimate frequency tables from randomised reports."""
     with guard(debug=run.debug):
-        outputs = _output.requested(files)
-        if out is not None:
-            outputs.insert(0, _output.Output("--out", _output.target(out), _render(out)))
+        outputs = _output.requested(files, out, _output.csv_or_json)
         _output.check(outputs, [*reports, plan])
         names = _parse.names(columns, "--columns")
         with Work(quiet=run.quiet) as work:
@@ -141,14 +137,6 @@ def estimate(
                 _print(result)
             for file in written:
                 say(f"wrote {file}")
-
-
-def _render(out: Path) -> _output.Render:
-    ending = out.suffix.lower()
-    if ending not in ENDINGS:
-        msg = f"expected --out FILE.csv or FILE.json, got {str(out)!r}"
-        raise InvalidInputError(msg)
-    return ENDINGS[ending]
 
 
 def _run(

@@ -171,9 +171,7 @@ def plan(
 ) -> None:
     """Plan a collection."""
     with guard(debug=run.debug):
-        outputs = _output.requested(files)
-        if out is not None:
-            outputs.insert(0, _output.Output("--out", _output.target(out), _output.as_json))
+        outputs = _output.requested(files, out, lambda _: _output.as_json)
         if k is not None and design is not Design.VIEWS:
             msg = f"expected --k with --design views only, got --design {design}"
             raise InvalidInputError(msg)

@@ -228,13 +228,11 @@ def relationships(
 ) -> None:
     """Say what randomised response keeps of relationships, or estimate them from reports."""
     with guard(debug=run.debug):
-        outputs = _output.requested(files)
         aims = [str(item) for item in objective or ()]
-        if out is not None:
-            if total is None or len(aims) > 1:
-                msg = "expected --out with a --total and one --objective"
-                raise InvalidInputError(msg)
-            outputs.insert(0, _output.Output("--out", _output.target(out), _as_budgets))
+        if out is not None and (total is None or len(aims) > 1):
+            msg = "expected --out with a --total and one --objective"
+            raise InvalidInputError(msg)
+        outputs = _output.requested(files, out, lambda _: _as_budgets)
         plan = _plan_given(plan, table)
         chosen = [_names_of(text, "--pair A,B") for text in pairs or ()] or None
         if reports:
