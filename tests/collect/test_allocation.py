@@ -18,7 +18,7 @@ from seepage.collect._response_curve import retention_curve
 from seepage.collect.allocation import allocate
 from seepage.collect.attenuation import retention
 from seepage.domain import Domain
-from seepage.errors import InfeasibleError, SeepageError
+from seepage.errors import InfeasibleError, InvalidInputError, SeepageError
 from seepage.results import Standing
 
 OBJECTIVES = ("sum", "geometric", "worst")
@@ -275,6 +275,15 @@ def test_infeasible_limits():
         allocate([4, 4], 0.0, minimum_retention=0.1)
     assert allocate([4, 4], math.inf, minimum_retention=1.0).value == 1
     assert allocate([4, 4], 0.0, minimum_retention=0.0).value == 0
+
+
+@pytest.mark.parametrize("objective", ["sum", "geometric", "worst"])
+@pytest.mark.parametrize("total", [5e-324, 1e-320, 1e-310, 1e-300])
+def test_totals_whose_reciprocals_overflow(objective, total):
+    with pytest.raises(InvalidInputError, match="leaves 0 or 1e-290 or more"):
+        allocate([2, 5, 3], total, objective=objective)
+    found = allocate([2, 5, 3], 1e-280, objective=objective)
+    assert 0 < math.fsum(found.budgets.values()) <= 1e-280
 
 
 def test_result():

@@ -23,6 +23,9 @@ from seepage.collect._response_curve import log_retention
 from seepage.collect.attenuation import Attributes, Names, Sizes, named, percent, retentions
 from seepage.errors import InfeasibleError, InvalidInputError
 
+SMALLEST = 1e-290
+"""A budget smaller than this has a retention whose reciprocal may overflow."""
+
 
 @dataclass(frozen=True, eq=False)
 class Wishes:
@@ -90,6 +93,8 @@ class Wishes:
         ------
         InfeasibleError
             If the limits cannot be met.
+        InvalidInputError
+            If what is left to divide is so small that its reciprocal overflows.
         """
         names, sizes = self.attributes.names, self.attributes.sizes
         needed = math.fsum(self.low.tolist())
@@ -115,6 +120,9 @@ class Wishes:
             if not self._met(self.low):
                 self._refuse(reduced.case, None)
             return self.low.copy(), self.value(objective, self.low)
+        if room < SMALLEST:
+            msg = f"expected a total that leaves 0 or {SMALLEST:g} or more, got {self.total:g}"
+            raise InvalidInputError(msg)
         return self._searched(objective, self._reduced(free, room))
 
     def _searched(self, objective: str, reduced: Reduced) -> tuple[FloatArray, float]:
