@@ -11,6 +11,9 @@ from seepage._numeric import FloatArray
 from seepage.leakage.robust import robust_total_variation
 from seepage.tradeoff import PiecewiseLinear
 
+HUGE = 1e100
+"""From here on a quotient may have overflowed, and the difference of logarithms is exact enough."""
+
 
 def parameters(lower: FloatArray, upper: FloatArray) -> dict[str, float]:
     """α, δ and φ over ordered pairs of different rows of an interval table."""
@@ -45,13 +48,23 @@ def _log_quotient(high: FloatArray, low: FloatArray) -> FloatArray:
     h, v = np.where(usable, high, 1.0), np.where(usable, low, 1.0)
     with np.errstate(over="ignore"):
         excess = (h - v) / v
-    return np.where(excess < 1e100, np.log1p(excess), np.log(h) - np.log(v))
+    return np.where(excess < HUGE, np.log1p(excess), np.log(h) - np.log(v))
 
 
 def pair_log_ratios(P: FloatArray) -> FloatArray:
     """Largest ``ln(P[x, i]/P[x', i])`` of every ordered pair over cells with P[x', i] > 0."""
-    floor = np.where(P > 0, P, np.inf)
-    return np.array([_log_quotient(row, floor).max(axis=1) for row in P])
+    # A probability is at most 1, so that cells with P[x', i] = 0 give no excess over a floor of 1.
+    floor = np.where(P > 0, P, 1.0)
+    excess = np.empty((len(P), len(P)))
+    with np.errstate(over="ignore"):
+        for row, best in zip(P, excess, strict=True):
+            quotients = row - floor
+            quotients /= floor
+            quotients.max(axis=1, initial=0.0, out=best)
+    ratios = np.log1p(excess, where=excess < HUGE, out=np.zeros_like(excess))
+    for x, y in np.argwhere(excess >= HUGE):
+        ratios[x, y] = _log_quotient(P[x], np.where(P[y] > 0, P[y], np.inf)).max()
+    return ratios
 
 
 def unshared_mass(lower: FloatArray, upper: FloatArray) -> FloatArray:
