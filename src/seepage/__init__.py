@@ -41,15 +41,17 @@ if TYPE_CHECKING:
     )
     from seepage.plan.attack_report import AttackReport
     from seepage.plan.attacking import attack_plan
-    from seepage.plan.audit import AuditResult, PairLeakage, audit
+    from seepage.plan.audit import audit
+    from seepage.plan.audit_result import AuditResult, PairLeakage
     from seepage.plan.calibrate import CalibrationResult, calibrate
     from seepage.plan.collecting import make_plan, randomize
-    from seepage.plan.estimating import estimate
+    from seepage.plan.estimating import count_reports, estimate
     from seepage.plan.power_families import FamilyReport, plan_tests
     from seepage.plan.powering import PowerReport, plan_test
     from seepage.plan.redacting import TableRedaction, redact_table
     from seepage.plan.redaction_comparison import compare_mechanisms
     from seepage.plan.relating import estimate_relationships, retention_table
+    from seepage.plan.report_counts import read_report_counts, write_report_counts
     from seepage.plan.reports_io import read_reports, write_reports
     from seepage.plan.risking import Mechanism, RiskCard, RiskComparison, compare_risks, risk_card
     from seepage.plan.totals import TotalLeakage, total_leakage
@@ -129,6 +131,7 @@ __all__ = [
     "choose",
     "compare_mechanisms",
     "compare_risks",
+    "count_reports",
     "count_table",
     "disclosure",
     "estimate",
@@ -144,6 +147,7 @@ __all__ = [
     "randomized_response",
     "read_counts",
     "read_plan",
+    "read_report_counts",
     "read_reports",
     "redact",
     "redact_table",
@@ -160,6 +164,7 @@ __all__ = [
     "total_leakage",
     "utility_first",
     "write_counts",
+    "write_report_counts",
     "write_reports",
 ]
 
@@ -192,15 +197,17 @@ _MODULES = {
     "plan.attack_audits": ("audit_collection", "audit_local_mechanism", "audit_redaction"),
     "plan.attack_report": ("AttackReport",),
     "plan.attacking": ("attack_plan",),
-    "plan.audit": ("AuditResult", "PairLeakage", "audit"),
+    "plan.audit": ("audit",),
+    "plan.audit_result": ("AuditResult", "PairLeakage"),
     "plan.calibrate": ("CalibrationResult", "calibrate"),
     "plan.collecting": ("make_plan", "randomize"),
-    "plan.estimating": ("estimate",),
+    "plan.estimating": ("count_reports", "estimate"),
     "plan.power_families": ("FamilyReport", "plan_tests"),
     "plan.powering": ("PowerReport", "plan_test"),
     "plan.redacting": ("TableRedaction", "redact_table"),
     "plan.redaction_comparison": ("compare_mechanisms",),
     "plan.relating": ("estimate_relationships", "retention_table"),
+    "plan.report_counts": ("read_report_counts", "write_report_counts"),
     "plan.reports_io": ("read_reports", "write_reports"),
     "plan.risking": ("Mechanism", "RiskCard", "RiskComparison", "compare_risks", "risk_card"),
     "plan.totals": ("TotalLeakage", "total_leakage"),

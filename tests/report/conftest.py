@@ -12,7 +12,8 @@ import pytest
 from seepage.counts import PairCounts
 from seepage.domain import Domain
 from seepage.leakage.tree import DependencyTree
-from seepage.plan.audit import AuditResult, audit
+from seepage.plan.audit import audit
+from seepage.plan.audit_result import AuditResult
 
 HOSTILE = "</script><script>alert(1)</script>"
 

@@ -13,7 +13,8 @@ import pytest
 
 from seepage import report
 from seepage.errors import InvalidInputError
-from seepage.plan.audit import AuditResult, audit
+from seepage.plan.audit import audit
+from seepage.plan.audit_result import AuditResult
 from seepage.report import charts, palette, wording
 
 

@@ -14,7 +14,8 @@ import pytest
 
 from seepage import report
 from seepage.leakage.model import LeakageModel
-from seepage.plan.audit import AuditResult, audit
+from seepage.plan.audit import audit
+from seepage.plan.audit_result import AuditResult
 from seepage.plan.totals import total_leakage
 from seepage.report import wording
 from seepage.tradeoff import TradeOff

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from seepage.plan.audit import AuditResult, audit
+from seepage.plan.audit import audit
+from seepage.plan.audit_result import AuditResult
 from seepage.report.layout import bar, clip, nats, printable
 from seepage.report.text import LEGEND, percent, text
 

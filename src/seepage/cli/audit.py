@@ -21,7 +21,7 @@ from seepage.cli._options import (
 from seepage.cli._run import EXIT_CODES, TARGET_MISSED, Work, guard, say
 
 if TYPE_CHECKING:
-    from seepage.plan.audit import AuditResult
+    from seepage.plan.audit_result import AuditResult
     from seepage.tables import CodedTable, CountedTable
 
 HELP = (

@@ -17,7 +17,7 @@ from seepage.collect.marginals import Marginal
 from seepage.collect.projection import AdjustedMarginal
 from seepage.errors import InvalidInputError
 from seepage.plan.attack_report import AttackReport
-from seepage.plan.audit import AuditResult
+from seepage.plan.audit_result import AuditResult
 from seepage.plan.calibrate import CalibrationResult
 from seepage.plan.power_families import FamilyReport
 from seepage.plan.powering import PowerReport

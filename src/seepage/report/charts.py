@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seepage.errors import InvalidInputError, did_you_mean
-from seepage.plan.audit import AuditResult, PairLeakage
+from seepage.plan.audit_result import AuditResult, PairLeakage
 from seepage.report import palette, wording
 from seepage.results import write_bytes, write_text
 

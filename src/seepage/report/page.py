@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from seepage.leakage.sampling import SampledLeakage
-from seepage.plan.audit import AuditResult, PairLeakage
+from seepage.plan.audit_result import MEASURES, AuditResult, PairLeakage
 from seepage.report import wording
 from seepage.report.templating import DIGITS, number, render
 from seepage.results import Finding
@@ -56,13 +56,10 @@ def audit_page(result: AuditResult, *, date: str | None = None) -> str:
         totals=totals,
         others=_others(result),
         longest=max((t.value for _, t in totals if math.isfinite(t.value)), default=0.0) or 1.0,
-        standing={name: _standings(result, name) for name in _MEASURES},
+        standing={name: _standings(result, name) for name in MEASURES},
         confidence=next((p.sampled.interval.confidence for p in result.pairs if p.sampled), None),
         total_standing=", ".join(sorted({str(item.standing) for item in result.totals.values()})),
     )
-
-
-_MEASURES = ("leakage", "triad_leakage", "grr_leakage", "mutual_information", "pearson")
 
 
 def _cell_size(count: int) -> int:
@@ -103,7 +100,7 @@ def _pair(pair: PairLeakage, position: Mapping[str, int]) -> dict[str, Any]:
         "secret": position[pair.secret],
         "released": position[pair.released],
         "epsilon": number(pair.epsilon),
-        **{name: _finding(getattr(pair, name)) for name in _MEASURES},
+        **{name: _finding(getattr(pair, name)) for name in MEASURES},
         "triad": [number(x) for x in (pair.triad.alpha, pair.triad.beta, pair.triad.delta)],
         "curve": _curve(pair.curve),
         "triad_curve": _curve(pair.triad.tradeoff()),

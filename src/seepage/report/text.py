@@ -29,7 +29,7 @@ from seepage.report.layout import (
 from seepage.report.palette import ramp
 
 if TYPE_CHECKING:
-    from seepage.plan.audit import AuditResult, PairLeakage
+    from seepage.plan.audit_result import AuditResult, PairLeakage
 
 MAX_HEATMAP = 20
 FEW = 50

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from seepage.domain import Label
 from seepage.leakage.sampling import SampledLeakage
-from seepage.plan.audit import PairLeakage
+from seepage.plan.audit_result import PairLeakage
 
 MAX_LABELS = 12
 MAX_LABEL_LENGTH = 60
