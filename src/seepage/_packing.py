@@ -8,10 +8,10 @@ follow by summing: forty binary columns need ten passes instead of 780.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import accumulate, chain, combinations
+from itertools import accumulate, chain, combinations, pairwise, product
 from math import prod
 from typing import TypeVar
 
@@ -76,22 +76,23 @@ def choose_layout(sizes: Sequence[int], records: int) -> Layout:
 def _layout(sizes: Sequence[int], capacity: int, records: int) -> Layout:
     """Packs of at most `capacity` cells; a wider column is packed by itself."""
     wide = [i for i, k in enumerate(sizes) if k > capacity]
-    packs = _pack([i for i in range(len(sizes)) if sizes[i] <= capacity], sizes, capacity)
+    narrow = [i for i in range(len(sizes)) if sizes[i] <= capacity]
+    packs = _pack(narrow, sizes, capacity)
     if len(packs) > 1 or not packs:
         passes = list(combinations(range(len(packs)), 2))
     else:
         passes = [] if len(packs[0]) == 1 and wide else [(0, -1)]
+    places = {pack: place for place, pack in enumerate(packs)}
+    beside: dict[int, list[tuple[int, ...]]] = {}
     for position, column in enumerate(wide):
-        own = len(packs)
-        packs.append((column,))
-        narrow = [i for i in range(len(sizes)) if sizes[i] <= capacity]
+        own = places.setdefault((column,), len(places))
         # Beside a wide column there is less room for the others.
-        partners = _pack(narrow, sizes, max(capacity * capacity // sizes[column], 1))
-        partners += [(other,) for other in wide[position + 1 :]]
-        for partner in partners:
-            if partner not in packs:
-                packs.append(partner)
-            passes.append((own, packs.index(partner)))
+        room = max(capacity * capacity // sizes[column], 1)
+        if room not in beside:
+            beside[room] = _pack(narrow, sizes, room)
+        for partner in (*beside[room], *((other,) for other in wide[position + 1 :])):
+            passes.append((own, places.setdefault(partner, len(places))))
+    packs = list(places)
     if not passes:
         passes = [(i, -1) for i in range(len(packs))]
     shape = [_cells(pack, sizes) for pack in packs] + [1]  # the last for a pack counted alone
@@ -204,20 +205,21 @@ class PairCounter:
         """Yield each pair of columns i < j once, with its table of shape (k_i, k_j)."""
         done: set[tuple[int, int]] = set()
 
-        def new(i: int, j: int) -> bool:
-            return i != j and (min(i, j), max(i, j)) not in done
+        def new(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+            keys = {((i, j) if i < j else (j, i)): (i, j) for i, j in pairs if i != j}
+            found = [pair for key, pair in keys.items() if key not in done]
+            done.update(keys)
+            return found
 
         for (a, b), table in zip(self._layout.passes, self._tables, strict=True):
             shaped = table.reshape(self._shape[a], -1)
             first, second = self._layout.packs[a], self._layout.packs[b] if b >= 0 else ()
             for pack, axis in ((first, 1), (second, 0)):
-                wanted = [(i, j) for i, j in combinations(pack, 2) if new(i, j)]
+                wanted = new(combinations(pack, 2))
                 margin = shaped.sum(axis=axis) if wanted else shaped
-                done.update((min(pair), max(pair)) for pair in wanted)
                 for (i, j), found in zip(wanted, self._within(pack, margin, wanted), strict=True):
                     yield _ordered(i, j, found)
-            wanted = [(i, j) for i in first for j in second if new(i, j)]
-            done.update((min(pair), max(pair)) for pair in wanted)
+            wanted = new(product(first, second))
             for (i, j), found in zip(
                 wanted, self._across(first, second, shaped, wanted), strict=True
             ):
@@ -235,9 +237,9 @@ class PairCounter:
         work = tops[-1] * table.size + tops[-1] * lefts[-1] * table.shape[1]
         if NS_PER_PRODUCT * work < NS_PER_SUM * len(wanted):
             whole = self._product(first, table, second)
+            rows, columns = _slices(first, tops), _slices(second, lefts)
             for i, j in wanted:
-                x, y = first.index(i), second.index(j)
-                yield whole[tops[x] : tops[x + 1], lefts[y] : lefts[y + 1]]
+                yield whole[rows[i], columns[j]]
             return
         last, half = -1, table
         for i, j in wanted:
@@ -252,9 +254,9 @@ class PairCounter:
         tops = self._offsets(pack)
         if NS_PER_PRODUCT * tops[-1] ** 2 * margin.size < NS_PER_SUM * len(wanted):
             whole = self._product(pack, margin, pack)
+            place = _slices(pack, tops)
             for i, j in wanted:
-                x, y = pack.index(i), pack.index(j)
-                yield whole[tops[x] : tops[x + 1], tops[y] : tops[y + 1]]
+                yield whole[place[i], place[j]]
             return
         for i, j in wanted:
             low, high = pack.index(i), pack.index(j)
@@ -313,6 +315,11 @@ class PairCounter:
                     return self._reduced(pack, column, margin).reshape(-1)
         msg = f"column {column} is in no pass"
         raise AssertionError(msg)
+
+
+def _slices(pack: Sequence[int], offsets: Sequence[int]) -> dict[int, slice]:
+    """Where the values of each column of a pack are in a product."""
+    return {column: slice(*ends) for column, ends in zip(pack, pairwise(offsets), strict=True)}
 
 
 def _ordered(i: int, j: int, table: IntArray) -> tuple[int, int, IntArray]:

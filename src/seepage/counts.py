@@ -281,10 +281,16 @@ class PairCounts:
         if counter is None:
             counter = PairCounter(shape, choose_layout(shape, 0))
         tables = {(i, j): table for i, j, table in counter.pairs()}
+        d = len(shape)  # what the pairs hold already is not summed up from larger tables
+        singles = (
+            [tables[0, 1].sum(axis=1), *(tables[0, j].sum(axis=0) for j in range(1, d))]
+            if d > 1
+            else [counter.single(i) for i in range(d)]
+        )
         return cls(
             domain,
             total,
-            tuple(freeze(counter.single(i)) for i in range(len(shape))),
+            tuple(map(freeze, singles)),
             tuple(freeze(tables[pair]) for pair in combinations(range(len(shape)), 2)),
         )
 

@@ -207,3 +207,107 @@ def test_help(run: Run) -> None:
     for word in ("Estimation", "Output", "--marginals", "--project", "REPORTS"):
         assert word in shown.stdout
     assert "estimate" in run("--help").stdout
+
+
+def test_parts_are_counted_apart_and_estimated_together(run: Run, reports: Path) -> None:
+    frame = pl.read_parquet(reports)
+    names = []
+    for number in range(3):
+        frame[200 * number : 200 * number + 200].write_parquet(f"part-{number}.parquet")
+        names.append(f"part-{number}.counts")
+        done = run("count", f"part-{number}.parquet", "-p", "plan.json", "-o", names[-1])
+        assert done.exit_code == 0, done.output
+        assert done.stdout == ""
+        assert f"200 records of part-{number}.parquet for 3 tables of 2 columns" in done.stderr
+        assert f"wrote part-{number}.counts" in done.stderr
+        assert "warning" not in done.stderr
+    whole = read(run("estimate", reports, "-p", "plan.json", "--json"))
+    found = read(run("estimate", *names[::-1], "-p", "plan.json", "--json"))
+    assert found["tables"] == whole["tables"]
+    assert found["assumptions"] == whole["assumptions"]
+    assert found["source"] == "part-2.counts and 2 more"
+    assert run("count", *names[:2], "-p", "plan.json", "-o", "two.counts", "-q").output == ""
+    found = read(run("estimate", "two.counts", names[2], "-p", "plan.json", "--json"))
+    assert found["tables"] == whole["tables"]
+    single = run("count", *names, "-p", "plan.json", "-k", "1", "-c", "sex,age", "-o", "one.counts")
+    assert "for 2 tables of single columns" in single.stderr
+    found = read(run("estimate", "one.counts", "-p", "plan.json", "-k1", "-c", "age", "--json"))
+    assert [table["attributes"] for table in found["tables"]] == [["age"]]
+    assert found["records"] == 600
+
+
+def test_counts_of_reports_that_do_not_fit(run: Run, reports: Path) -> None:
+    for k in (1, 2):
+        run("count", reports, "-p", "plan.json", "-k", k, "-q", "-o", f"{k}.counts")
+    write_plan(independent(DOMAIN, 1.0), "other.json")
+    Path("copy.counts").write_bytes(Path("2.counts").read_bytes())
+    for arguments, message in (
+        (("estimate", "2.counts", "copy.counts", "-p", "plan.json"), "one is a copy"),
+        (("estimate", "2.counts", "2.counts", "-p", "plan.json"), "got '2.counts' twice"),
+        (("estimate", "2.counts", "-p", "other.json"), "reports under another plan"),
+        (("estimate", "1.counts", "-p", "plan.json"), "Ask for others (--marginals"),
+        (("estimate", "2.counts", reports, "-p", "plan.json"), "got both"),
+        (("estimate", "none.counts", "-p", "plan.json"), "No such file"),
+        (("count", "2.counts", "copy.counts", "-p", "plan.json", "-o", "n.counts"), "is a copy"),
+        (("count", "2.counts", "1.counts", "-p", "plan.json", "-o", "n.counts"), "same tables"),
+        (("count", "2.counts", "-o", "n.counts"), "those of randomised reports"),
+        (("audit", "2.counts"), "those of randomised reports"),
+        (("count", reports, "-k", "1", "-o", "n.counts"), "expected --marginals with --plan"),
+        (("count", reports, "-p", "plan.json", "-d", "d", "-o", "n.counts"), "without --domain"),
+        (("count", reports, "-p", "plan.json", "--n-bins", 3, "-o", "n.counts"), "--n-bins"),
+        (("count", "--example", "-p", "plan.json", "-o", "n.counts"), "without --example"),
+        (("count", reports, "-p", "plan.json", "--write-domain", "d.yaml"), "--write-domain"),
+        (("count", reports, "-p", "plan.json"), "expected --out FILE.counts"),
+        (("count", reports, "-p", "plan.json", "-o", "plan.json"), "expected --out FILE.counts"),
+        (("count", "-p", "plan.json", "-o", "n.counts"), "got neither"),
+        (("count", reports, "-p", "plan.json", "-k", "4", "-o", "n.counts"), "from 1 to 3, got 4"),
+        (("count", "none.parquet", "-p", "plan.json", "-o", "n.counts"), "does not exist"),
+    ):
+        done = run(*arguments)
+        assert done.exit_code == 2, done.output
+        assert message in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    assert not Path("n.counts").exists()
+
+
+def test_a_count_of_reports_that_is_interrupted_leaves_nothing(
+    run: Run, reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from seepage.plan import reports_io
+
+    run("count", reports, "-p", "plan.json", "-q", "-o", "a.counts")
+    before = sorted(path.name for path in Path().iterdir())
+    content = Path("a.counts").read_bytes()
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reports_io, "_decoded", fail)
+    for name in ("a.counts", "new.counts"):
+        assert run("count", reports, "-p", "plan.json", "-o", name).exit_code == 130
+    assert sorted(path.name for path in Path().iterdir()) == before
+    assert Path("a.counts").read_bytes() == content
+
+
+def test_plain_counts_of_reports_will_do(run: Run, reports: Path) -> None:
+    Path("domain.yaml").write_text(
+        "columns:\n  sex: [f, m]\n  smoker: ['no', 'yes', '?']\n  age: [1, 2]\n", encoding="utf-8"
+    )
+    done = run("count", reports, "-d", "domain.yaml", "-q", "-o", "plain.counts")
+    assert done.exit_code == 0, done.output
+    whole = read(run("estimate", reports, "-p", "plan.json", "--json"))
+    done = run("estimate", "plain.counts", "-p", "plan.json", "--json")
+    assert "For 600 records it could not be checked" in done.stderr
+    found = [table | {"simulated": True} for table in read(done)["tables"]]
+    assert found == whole["tables"]
+
+
+def test_fake_data_are_counted_by_single_columns(run: Run, folder: Path) -> None:
+    plan = fake_data(DOMAIN, 2.0)
+    write_plan(plan, "plan.json")
+    write_reports(plan.randomize_codes(np.zeros((50, 3), dtype=np.int64), rng=1), "r.csv")
+    done = run("count", "r.csv", "-p", "plan.json", "-o", "r.counts")
+    assert "for 3 tables of single columns" in done.stderr
+    assert (
+        read(run("estimate", "r.counts", "-p", "plan.json", "-k", "1", "--json"))["records"] == 50
+    )

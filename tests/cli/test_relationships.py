@@ -288,3 +288,20 @@ def test_odds_name_their_categories(run: Run, collected: tuple[Path, Path], fold
     assert "<h1>reports.parquet</h1>" in page
     row = next(csv.DictReader(io.StringIO((folder / "o.csv").read_text("utf-8"))))
     assert row["categories"] == "f against m, heads against tails"
+
+
+def test_a_domain_file_that_was_read_from_data_says_so(run: Run, people: Path) -> None:
+    assert run("count", people, "--write-domain", "domain.yaml").exit_code == 0
+    told = "The domain of domain.yaml was read from 'people.csv': look through it, then delete its"
+    done = run("relationships", "domain.yaml", "--json")
+    assert f"warning: {told} line read_from." in done.stderr.splitlines()
+    assert any(told in note for note in json.loads(done.stdout)["assumptions"])
+    assert run("relationships", "domain.yaml", "-q", "--json").stderr == ""
+    total = run("relationships", "domain.yaml", "--total", "8", "--json")
+    assert any(told in note for note in json.loads(total.stdout)["assumptions"])
+    lines = Path("domain.yaml").read_text("utf-8").splitlines()
+    kept = [line for line in lines if not line.startswith("read_from:")]
+    Path("domain.yaml").write_text("\n".join(kept), encoding="utf-8")
+    done = run("relationships", "domain.yaml", "--json")
+    assert done.stderr == ""
+    assert "read from" not in done.stdout

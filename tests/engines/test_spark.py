@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
@@ -165,6 +169,22 @@ def test_estimates_equal_those_of_the_local_engine(spark, files, plans, folder, 
     found = engine.aggregate(spark.read.parquet(out), plan, covariance=True)
     assert found == sp.estimate(written, plan, covariance=True)
     assert found.origin == "release"
+    # Saved, and added up with what the local engine counted of other files.
+    sp.write_report_counts(found, folder.parent / "spark.counts")
+    sp.write_reports(
+        sp.randomize(pl.read_parquet(files[2], n_rows=500), plan), folder / "l.parquet"
+    )
+    sp.write_report_counts(
+        sp.count_reports(folder / "l.parquet", plan, covariance=True),
+        folder.parent / "local.counts",
+    )
+    parts = [folder.parent / "local.counts", folder.parent / "spark.counts"]
+    whole = sp.estimate([*written, folder / "l.parquet"], plan, covariance=True)
+    merged = sp.estimate(parts, plan, covariance=True)
+    assert merged == whole
+    for one, other in zip(merged.tables, whole.tables, strict=True):
+        assert one.values.tobytes() == other.values.tobytes()
+        assert one.standard_errors.tobytes() == other.standard_errors.tobytes()
 
 
 def test_every_task_and_run_draws_anew_and_by_the_law(spark, tmp_path):
@@ -330,7 +350,8 @@ def test_the_page_on_big_tables(spark, tmp_path):
     """Its code, with a session that cannot be run wherever the other pages are."""
     page = (Path(__file__).parents[2] / "docs" / "big-tables.md").read_text("utf-8")
     (code,) = re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    for name in ("people.parquet", "people.counts", "reports"):  # Spark has a folder of its own
+    # Spark has a folder of its own.
+    for name in ("people.parquet", "people.counts", "reports", "reports.counts"):
         code = code.replace(f'"{name}"', repr(str(tmp_path / name)))
     rows = {"sex": ["f", "m"] * 50, "smoker": ["no", "no", "yes", "no"] * 25}
     pl.DataFrame(rows).write_parquet(tmp_path / "people.parquet")
@@ -338,3 +359,79 @@ def test_the_page_on_big_tables(spark, tmp_path):
     exec(compile(code, "big-tables.md", "exec"), names)
     assert names["counted"].counts == load(rows).counts()
     assert names["estimates"].size == 100
+
+
+CONNECT = """
+import sys
+from pathlib import Path
+
+import polars as pl
+from pyspark.sql import SparkSession
+
+import seepage as sp
+from seepage.engines import spark as engine
+from seepage.errors import DomainError
+
+folder = Path(sys.argv[1])
+builder = SparkSession.builder.remote("local[2]")
+for key, value in {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.local.dir": str(folder / "local"),
+    "spark.sql.warehouse.dir": str(folder / "warehouse"),
+}.items():
+    builder = builder.config(key, value)
+session = builder.getOrCreate()
+frame = session.read.parquet(str(folder / "people.parquet"))
+assert type(frame).__module__.startswith("pyspark.sql.connect")
+domain = engine.read_domain(frame)
+local = sp.count_table(folder / "people.parquet")
+assert domain == local.domain
+assert engine.count(frame, domain).counts == local.counts
+plan = sp.make_plan(domain, epsilon=1.0)
+out = engine.randomize(frame, plan, folder / "reports")
+written = sorted(Path(out).glob("*.parquet"))
+assert sp.read_reports(written, plan).simulated is False
+found = engine.aggregate(session.read.parquet(out), plan, covariance=True)
+assert found == sp.estimate(written, plan, covariance=True)
+assert found.size == local.records
+small = sp.Domain.of({"sex": ["f"], "smoker": ["no", "yes"]})
+for call in (
+    lambda: engine.count(frame, small),
+    lambda: engine.randomize(frame, sp.make_plan(small, epsilon=1.0), folder / "none"),
+):
+    try:
+        call()
+    except DomainError as error:
+        assert "'m'" in str(error)
+    else:
+        raise AssertionError("expected an error")
+session.stop()
+print("all is well")
+"""
+
+
+def test_a_session_of_spark_connect(spark, tmp_path):
+    """In a process of its own: one process has sessions of one kind."""
+    for name in ("grpc", "grpc_status", "zstandard"):
+        if find_spec(name) is None:
+            pytest.skip(f"Spark Connect needs {name} (pyspark[connect])")
+    rows = {"sex": ["f", "m"] * 200, "smoker": ["no", "no", "yes", "no"] * 100}
+    pl.DataFrame(rows).write_parquet(tmp_path / "people.parquet")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", CONNECT, str(tmp_path)],
+        capture_output=True,
+        check=False,
+        env=os.environ | {"PYSPARK_PYTHON": sys.executable},
+    )
+    assert done.stdout.decode().strip().endswith("all is well"), done.stderr.decode()
+
+
+@pytest.mark.usefixtures("spark")
+def test_spark_connect_of_an_older_spark_is_told():
+    kind = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})
+    with pytest.raises(InvalidInputError, match=r"connect\.dataframe.*Spark 4 or newer"):
+        engine.read_domain(kind())

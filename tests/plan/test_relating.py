@@ -11,8 +11,10 @@ import pytest
 from seepage.collect.designs import independent, sampled_views
 from seepage.collect.relationships import Estimate
 from seepage.domain import Domain
+from seepage.errors import DomainError
 from seepage.plan._clear import POWER, quantity, records_needed, rounded_up, threshold
 from seepage.plan.relating import RelationshipEstimates, estimate_relationships, retention_table
+from seepage.tables.domain_files import domain_to_yaml, read_domain
 
 TEN = Domain.of({f"x{i}": [1, 2, 3, 4] for i in range(10)})
 
@@ -185,3 +187,20 @@ def test_rounded_up() -> None:
 def test_strength_is_covariance() -> None:
     assert "of its covariance" in retention_table([2, 2], 1.0).verdict
     assert "of its cross-moment" in retention_table([2, 2, 2], 1.0, orders=[3]).verdict
+
+
+def test_what_a_domain_file_says_of_itself_comes_along(tmp_path) -> None:
+    path = tmp_path / "domain.yaml"
+    path.write_text(domain_to_yaml(TEN, read_from="people.csv"), encoding="utf-8")
+    for source in (path, str(path), read_domain(path)):
+        table = retention_table(source, 1.0)
+        assert table.retentions == retention_table(TEN, 1.0).retentions
+        told = " ".join(table.assumptions)
+        assert "read from the table itself" in told
+        assert "was read from 'people.csv': look through it" in told
+    assert read_domain(path).was_read
+    path.write_text(domain_to_yaml(TEN), encoding="utf-8")
+    assert not read_domain(path).was_read
+    assert "Categories were declared in domain.yaml." in retention_table(path, 1.0).assumptions
+    with pytest.raises(DomainError, match="domain file"):
+        retention_table(tmp_path / "none.yaml", 1.0)

@@ -18,7 +18,7 @@ from seepage.errors import DomainError, InvalidInputError, SeepageError, TableEr
 from seepage.plan.totals import prepare
 from seepage.tables import (
     CountedTable,
-    count_files,
+    count_archive,
     count_table,
     load,
     open_table,
@@ -68,7 +68,7 @@ def parts_of(content):
 
 def packed(head, body, *, seal=False):
     if seal:
-        head = head | {"checksum": count_files._checksum(head, body)}
+        head = head | {"checksum": count_archive.checksum(head, body)}
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("counts.json", json.dumps(head))

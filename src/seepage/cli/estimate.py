@@ -26,6 +26,7 @@ EPILOG = (
     "[bold]seepage estimate reports.parquet --plan plan.json[/bold]\n\n"
     "[bold]seepage estimate reports.parquet --plan plan.json --marginals 1 --html page.html"
     "[/bold]\n\n"
+    "[bold]seepage estimate part-1.counts part-2.counts --plan plan.json[/bold]\n\n"
     f"Exit codes: 0 done, {EXIT_CODES}."
 )
 PANEL = "Estimation"
@@ -50,7 +51,7 @@ def estimate(
         typer.Argument(
             metavar="REPORTS",
             help="What seepage randomize wrote: Parquet, CSV or Arrow IPC. Several files are read "
-            "as one collection.",
+            "as one collection. Or what seepage count --plan wrote, which is added up.",
         ),
     ],
     plan: Annotated[

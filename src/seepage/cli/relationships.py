@@ -286,6 +286,7 @@ def relationships(
                 source = _source(plan, table, work)
                 result = _retentions(source, given, wishes, settings)
                 written = _output.write(outputs, result)
+            _warn(() if run.quiet or not getattr(source, "was_read", False) else source.notes[1:])
         if not run.quiet:
             if all(output.path is not None for output in outputs):
                 _print(result, top)
@@ -359,7 +360,7 @@ def _source(plan: Path | None, table: TableOptions, work: Work) -> Any:
 
     columns = _parse.names(table.columns, "--columns")
     exclude = _parse.names(table.exclude, "--exclude") or ()
-    return read_domain(paths[0], n_bins=table.n_bins, columns=columns, exclude=exclude).domain
+    return read_domain(paths[0], n_bins=table.n_bins, columns=columns, exclude=exclude)
 
 
 def _retentions(
@@ -372,6 +373,7 @@ def _retentions(
     from seepage.collect.collection import CollectionPlan
     from seepage.plan.relating import plan_budgets, retention_table
     from seepage.tables import CodedTable
+    from seepage.tables.domain_files import DomainFile
 
     labelled: dict[str, Any] = dict(given)
     sizes = source
@@ -380,7 +382,7 @@ def _retentions(
             return retention_table(source, **settings)
         labelled = {"plan": plan_budgets(source), **labelled}
         sizes = source.domain
-    elif isinstance(source, CodedTable):
+    elif isinstance(source, (CodedTable, DomainFile)):
         sizes = source.domain
     if wishes is not None:
         attributes = Attributes.of(sizes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -61,6 +62,8 @@ class Estimates(Result):
         Where the reports came from.
     notes : tuple of str
         Sentences on how they were read.
+    parts : tuple of (str, int)
+        The files of counts that are in the sums: what they are known by, and their records.
     """
 
     plan: CollectionPlan
@@ -69,6 +72,7 @@ class Estimates(Result):
     confidence: float = 0.95
     source: str = "reports"
     notes: tuple[str, ...] = ()
+    parts: tuple[tuple[str, int], ...] = ()
 
     @classmethod
     def of(
@@ -147,9 +151,22 @@ class Estimates(Result):
         if set(self.sums.grams) != set(other.sums.grams):
             msg = "expected estimates with covariance on both sides, got one without"
             raise InvalidInputError(msg)
+        twice = {name for name, _ in self.parts} & {name for name, _ in other.parts}
+        if twice:
+            msg = (
+                f"expected different parts, got the same file of counts in {self.source} and "
+                f"{other.source}: its records would count twice"
+            )
+            raise InvalidInputError(msg)
         source = self.source if self.source == other.source else f"{self.source}, {other.source}"
         notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
-        return replace(self, sums=self.sums + other.sums, source=source, notes=notes)
+        return replace(
+            self,
+            sums=self.sums + other.sums,
+            source=source,
+            notes=notes,
+            parts=(*self.parts, *other.parts),
+        )
 
     def __radd__(self, other: int) -> Estimates:
         """Let `sum` start from 0."""
@@ -174,6 +191,26 @@ class Estimates(Result):
     def size(self) -> int:
         """Number of records."""
         return self.sums.size
+
+    @property
+    def empty(self) -> Estimates:
+        """Estimates of the same tables from no reports yet."""
+        sums = empty_sums(self.plan, self.sums.tables, self.sums.grams)
+        return replace(self, sums=sums, notes=(), parts=())
+
+    @property
+    def marked_parts(self) -> tuple[tuple[str, int], ...]:
+        """`parts`, and a random mark for the records that came in no file of counts.
+
+        Files are told apart by it, so that one which is given twice is not counted twice. It is
+        the same for the life of the object.
+        """
+        rest = self.size - sum(n for _, n in self.parts)
+        return (*self.parts, (self._mark, rest)) if rest else self.parts
+
+    @cached_property
+    def _mark(self) -> str:
+        return secrets.token_hex(16)
 
     @property
     def origin(self) -> str:

@@ -6,9 +6,10 @@ local engine exactly, because everything that is added up is a whole number.
 
 Every executor needs this package in the same version, and what the extra ``spark`` installs.
 
-A session of any master will do. Spark runs a task again when it fails, may run it twice at the same
-time (speculation), and computes a frame again each time it is used. For counts and sums this does
-not matter, as the result of one attempt is taken. For randomisation it does: see `randomize`.
+A session of any master will do, and one of Spark Connect (``pyspark[connect]``). Spark runs a
+task again when it fails, may run it twice at the same time (speculation), and computes a frame
+again each time it is used. For counts and sums this does not matter, as the result of one attempt
+is taken. For randomisation it does: see `randomize`.
 """
 
 from __future__ import annotations
@@ -207,9 +208,10 @@ def randomize(
     Two independent reports on the same record under the same plan reveal up to twice its ε. Spark
     computes a frame again whenever it is used, so a frame of reports would hold other reports each
     time it is looked at. That is why this function writes, and returns no frame. Tasks that fail
-    and are tried again, or run twice because the first attempt is slow, draw again too: Spark's
-    committer keeps the output of one attempt and discards the others, which stay inside the
-    cluster. If the whole job fails, remove the folder, publish nothing of it, and start again.
+    and are tried again, or run twice because the first attempt is slow, draw again too: the driver
+    lets one attempt of each task commit, and the file committer discards the output of the others,
+    which stays inside the cluster. Committers that write in place ("direct") do not promise this.
+    If the whole job fails, remove the folder, publish nothing of it, and start again.
     Never publish the reports of two runs on the same records.
 
     Every task draws entropy of the operating system of its executor. There is no seed: simulate
@@ -323,6 +325,8 @@ def _names(frame: object) -> list[str]:
     kind = f"{type(frame).__module__}.{type(frame).__name__}"
     if not isinstance(frame, DataFrame):
         hint = " Use its to_spark()." if kind.startswith("pyspark.pandas") else ""
+        if kind.startswith("pyspark.sql.connect"):  # elsewhere a class derived from DataFrame
+            hint = " Frames of Spark Connect need Spark 4 or newer."
         msg = f"expected a Spark frame (pyspark.sql.DataFrame), got {kind}.{hint}"
         raise InvalidInputError(msg)
     if frame.isStreaming:

@@ -36,7 +36,9 @@ def estimate(
     ----------
     reports : CollectedReports, path, frame, mapping, list of records, or iterable of those
         Reports under the plan. An iterator, or a list of CollectedReports, is taken as batches,
-        one after the other.
+        one after the other; files are read in batches. In place of reports: files of their counts
+        (``.counts``), or counts in memory (Estimates of the plan, a CountedTable of reports that
+        are categories), one or a list of them.
     plan : CollectionPlan or path of a plan file
     marginals : int or iterable of (str or sequence of str), default 2
         A number k stands for all tables of k attributes that the design can estimate; otherwise the
@@ -56,8 +58,8 @@ def estimate(
     Raises
     ------
     InvalidInputError
-        If a parameter is outside its range, the reports carry no information on a table, or they
-        do not fit the plan.
+        If a parameter is outside its range, the reports carry no information on a table, they
+        do not fit the plan, or counts do not have a table that is asked for, or are given twice.
     DomainError
         If a column is unknown, or a report is outside the domain.
     CapacityError
@@ -75,22 +77,80 @@ def estimate(
     >>> estimate(reports, plan).marginal("sex", "smoker").values.tolist()
     [[0.25, 0.25], [0.5, 0.0]]
     """
-    chosen = as_plan(plan)
+    result = count_reports(
+        reports, plan, marginals, columns=columns, covariance=covariance, confidence=confidence
+    )
+    for names in result.sets:
+        result.marginal(*names)  # what the reports do not identify is refused here
+    return result
+
+
+@extremes_allowed
+def count_reports(
+    reports: Any,
+    plan: CollectionPlan | str | Path,
+    marginals: int | Iterable[Any] = 2,
+    *,
+    columns: Iterable[str] | None = None,
+    covariance: bool = False,
+    confidence: float = 0.95,
+) -> Estimates:
+    """Count the reports of a part of the records, for an estimate from all parts.
+
+    Parameters
+    ----------
+    reports, plan, marginals, columns, covariance, confidence
+        See `estimate`.
+
+    Returns
+    -------
+    Estimates
+        What `estimate` returns, but a part need not identify every table by itself. Merges by
+        ``+``; `seepage.write_report_counts` saves what it rests on, and `estimate` takes the files.
+
+    Raises
+    ------
+    SeepageError
+        As `estimate`.
+
+    Examples
+    --------
+    >>> from seepage.collect.designs import independent
+    >>> from seepage.domain import Domain
+    >>> import numpy as np
+    >>> plan = independent(Domain.of({"sex": ["f", "m"], "smoker": ["no", "yes"]}), float("inf"))
+    >>> first = plan.randomize_codes(np.array([[0, 0], [0, 1]]), rng=1)
+    >>> second = plan.randomize_codes(np.array([[1, 0], [1, 0]]), rng=1)
+    >>> parts = [count_reports(part, plan) for part in (first, second)]
+    >>> estimate(parts, plan).marginal("sex", "smoker").values.tolist()
+    [[0.25, 0.25], [0.5, 0.0]]
+    """
+    from seepage.plan.report_counts import add_counts, are_counts
+
     result = Estimates.of(
-        chosen,
+        as_plan(plan),
         marginals,
         columns=columns,
         covariance=covariance,
         confidence=confidence,
         source=_name(reports),
     )
-    if isinstance(reports, (list, tuple)) and all(isinstance(x, (str, Path)) for x in reports):
+    if are_counts(reports):
+        return add_counts(reports, result)
+    if _are_paths(reports):
         result = replace(result, notes=tuple(repeated(reports)))
     for batch in _batches(reports):
-        result = result.add(_read(batch, chosen))
-    for names in result.sets:
-        result.marginal(*names)  # what the reports do not identify is refused here
+        if are_counts(batch):
+            counted = add_counts(batch, result.empty)
+            result = replace(result + counted, source=result.source)
+            continue
+        for one in _read(batch, result.plan):
+            result = result.add(one)
     return result
+
+
+def _are_paths(reports: Any) -> bool:
+    return isinstance(reports, (list, tuple)) and all(isinstance(x, (str, Path)) for x in reports)
 
 
 def _name(reports: Any) -> str:
@@ -106,17 +166,19 @@ def _batches(reports: Any) -> Iterable[Any]:
     if isinstance(reports, Iterator):
         return reports
     listed = isinstance(reports, (list, tuple)) and bool(reports)
-    if listed and all(isinstance(item, CollectedReports) for item in reports):
+    if listed and (all(isinstance(x, CollectedReports) for x in reports) or _are_paths(reports)):
         return list(reports)
     return (reports,)
 
 
-def _read(batch: Any, plan: CollectionPlan) -> CollectedReports:
+def _read(batch: Any, plan: CollectionPlan) -> Iterable[CollectedReports]:
     if isinstance(batch, CollectedReports):
-        return batch
-    from seepage.plan.reports_io import read_reports
+        return (batch,)
+    from seepage.plan.reports_io import read_report_batches, read_reports
 
-    return read_reports(batch, plan)
+    if isinstance(batch, (str, Path)):
+        return read_report_batches(batch, plan)
+    return (read_reports(batch, plan),)
 
 
 def adjust(estimates: AnyEstimates, steps: Sequence[Step]) -> AnyEstimates:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from seepage.errors import CapacityError, InvalidInputError
 from seepage.plan._clear import MODERATE, clear_ones, quantity, records_needed
 from seepage.results import Result, Standing
 from seepage.tables import CodedTable, CountedTable
+from seepage.tables.domain_files import DomainFile, read_domain
 
 MANY = 40
 """Most attributes whose pairs are estimated without being named."""
@@ -291,7 +293,14 @@ class RelationshipEstimates(Result):
 
 
 def retention_table(
-    source: Sizes | CodedTable | CountedTable | PairCounts | CollectionPlan,
+    source: Sizes
+    | CodedTable
+    | CountedTable
+    | PairCounts
+    | CollectionPlan
+    | DomainFile
+    | str
+    | Path,
     allocations: Any = None,
     *,
     orders: Iterable[int] = (2,),
@@ -301,9 +310,11 @@ def retention_table(
 
     Parameters
     ----------
-    source : Domain, mapping of str to int, sequence of int, table or CollectionPlan
-        Attributes and their numbers of categories; also those of a CodedTable, a CountedTable or
-        PairCounts. A plan brings its own budgets.
+    source : Domain, mapping of str to int, sequence of int, table, path or CollectionPlan
+        Attributes and their numbers of categories; also those of a CodedTable, a CountedTable,
+        PairCounts, or a domain file (its path, or what `seepage.tables.domain_files.read_domain`
+        returned), whose notes come along: a `Domain` does not know whether it was read from data.
+        A plan brings its own budgets.
     allocations : float, mapping, Allocation, or mapping of labels to these
         ε of all attributes, ε of each, what `seepage.collect.allocation.allocate` returned, or
         several of these by label. None for a plan.
@@ -321,6 +332,8 @@ def retention_table(
     InvalidInputError
         If a parameter is outside its range, or the plan has no retention: mechanisms other than
         k-ary randomised response, joint units, or another design than "independent".
+    DomainError
+        If the domain file cannot be read.
 
     Examples
     --------
@@ -330,7 +343,11 @@ def retention_table(
     """
     name = ""
     notes: tuple[str, ...] = ()
-    if isinstance(source, CollectionPlan):
+    if isinstance(source, (str, Path)):
+        name, source = Path(source).name, read_domain(Path(source))
+    if isinstance(source, DomainFile):
+        notes, source = source.notes, source.domain
+    elif isinstance(source, CollectionPlan):
         if allocations is not None:
             msg = "expected no allocations with a plan, which has its own budgets"
             raise InvalidInputError(msg)

@@ -9,8 +9,9 @@ gone through a mechanism of the plan, or is a uniform fake.
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ from seepage.domain import Attribute, Label
 from seepage.errors import DomainError, InvalidInputError, TableError, did_you_mean
 from seepage.plan.collecting import as_plan
 from seepage.results import write_bytes
+from seepage.tables import is_counts
+from seepage.tables.batches import open_batches
 from seepage.tables.columns import Column, Reading, read_columns
 from seepage.tables.delimited import TextFormat
 from seepage.tables.encode import code_declared
@@ -190,40 +193,88 @@ def read_reports(source: Any, plan: CollectionPlan | str | Path) -> CollectedRep
     DomainError
         If a value is no category of its column, or is missing where it must not.
     InvalidInputError
-        If a text is no report of its mechanism.
+        If a text is no report of its mechanism, or `source` is counts of reports.
     """
     chosen = as_plan(plan)
+    if is_counts(source):
+        path = source[0] if isinstance(source, (list, tuple)) else source
+        msg = f"expected the reports themselves, got their counts, good for estimates only: {path}"
+        raise InvalidInputError(msg)
     if isinstance(source, (list, tuple)) and _is_mixed(source):
         return _joined([read_reports(path, chosen) for path in source])
     simulated = _check_metadata(source, chosen)
     if _is_records(source):
         source = _columns_of_records(source)
-
-    def choose(names: Sequence[str]) -> list[str]:
-        return chosen_columns(chosen, names)
-
-    raw = read_source(source, TextFormat(separator=","), choose)
+    raw = read_source(source, TextFormat(separator=","), partial(chosen_columns, chosen))
     if raw.frame.height == 0:
         msg = f"expected reports in {raw.source}, got none"
         raise TableError(msg)
+    return _decoded(raw.frame, chosen, simulated, typed=raw.typed)
+
+
+def read_report_batches(
+    source: Any, plan: CollectionPlan | str | Path
+) -> Iterator[CollectedReports]:
+    """Read the reports of a file batch by batch, in bounded memory.
+
+    Parameters
+    ----------
+    source : path
+        What `write_reports` wrote.
+    plan : CollectionPlan or path of a plan file
+
+    Yields
+    ------
+    CollectedReports
+        Together they are those of `read_reports`; which records were simulated is known of each
+        batch.
+
+    Raises
+    ------
+    SeepageError
+        As `read_reports`; what is wrong with a value when its batch is read, and records are
+        numbered as in the file.
+    """
+    chosen = as_plan(plan)
+    simulated = _check_metadata(source, chosen)
+    batches = open_batches(source, TextFormat(separator=","), partial(chosen_columns, chosen))
+    before = 0
+    for frame in batches.frames():
+        if frame.height:
+            yield _decoded(frame, chosen, simulated, typed=batches.typed, before=before)
+            before += frame.height
+    if not before:
+        msg = f"expected reports in {batches.source}, got none"
+        raise TableError(msg)
+
+
+def _decoded(
+    frame: pl.DataFrame,
+    plan: CollectionPlan,
+    simulated: bool | None,
+    *,
+    typed: bool,
+    before: int = 0,
+) -> CollectedReports:
+    """Reports of the columns of a source, some records of which may have come `before`."""
     # A text file has empty fields for null; elsewhere an empty text is a value like any other.
-    empty = frozenset({""}) if raw.typed else frozenset[str]()
-    reading = Reading(raw.typed, strip=None, nulls=(), keep=empty, as_text=not raw.typed)
-    read = {c.name: c for c in read_columns(raw.frame, dict.fromkeys(raw.frame.columns, reading))}
+    empty = frozenset({""}) if typed else frozenset[str]()
+    reading = Reading(typed, strip=None, nulls=(), keep=empty, as_text=not typed)
+    read = {c.name: c for c in read_columns(frame, dict.fromkeys(frame.columns, reading))}
     if PLAN_COLUMN in read:
-        simulated = bool(simulated) | _check_marks(read[PLAN_COLUMN], chosen)
+        simulated = bool(simulated) | _check_marks(read[PLAN_COLUMN], plan)
     view = None
-    if chosen.design == "views":
-        view = _view(read[chosen.view_column], chosen, typed=raw.typed)
-    table = _Read(chosen, read, view, raw.typed)
+    if plan.design == "views":
+        view = _view(read[plan.view_column], plan, typed=typed)
+    table = _Read(plan, read, view, typed)
     values = [
         table.reports(number, unit, columns)
         for number, (unit, columns) in enumerate(
-            zip(chosen.units, chosen.columns_of_units, strict=True)
+            zip(plan.units, plan.columns_of_units, strict=True)
         )
     ]
-    table.check_silence()
-    return CollectedReports(chosen, tuple(values), view, simulated)
+    table.check_silence(before)
+    return CollectedReports(plan, tuple(values), view, simulated)
 
 
 def _is_mixed(paths: Sequence[Any]) -> bool:
@@ -404,12 +455,12 @@ class _Read:
             self.codes[name] = codes
         return _all_there(column, self.codes[name][rows])
 
-    def check_silence(self) -> None:
+    def check_silence(self, before: int) -> None:
         """Refuse values in columns that are outside the record's view."""
         for name, spoken in self.spoken.items():
             outside = ~spoken & (self.read[name].codes >= 0)
             if outside.any():
-                row = int(np.flatnonzero(outside)[0])
+                row = before + int(np.flatnonzero(outside)[0])
                 msg = (
                     f"expected nothing in column {name!r} of record {row}, whose view leaves it "
                     "out, got a value"

@@ -62,6 +62,11 @@ class DomainFile:
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
 
+    @property
+    def was_read(self) -> bool:
+        """Whether the categories come from data and nobody has declared them since."""
+        return any(READ_FROM_TABLE in note for note in self.notes)
+
 
 def domain_from_yaml(path_or_text: str | Path, *, n_bins: int = 10) -> Domain:
     """Read a domain from a YAML or JSON file, or from such text.

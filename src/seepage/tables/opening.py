@@ -9,7 +9,8 @@ from typing import Any
 
 from seepage.errors import InvalidInputError
 from seepage.tables.batches import is_lazy
-from seepage.tables.count_files import SUFFIX, read_counts
+from seepage.tables.count_archive import SUFFIX
+from seepage.tables.count_files import read_counts
 from seepage.tables.load import CodedTable, load
 from seepage.tables.options import names_of
 from seepage.tables.show import short

@@ -245,6 +245,11 @@ def concat(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
         raise TableError(msg) from None
 
 
+def tells_of_repeats(note: str) -> bool:
+    """Whether a note says that records count more than once, or may do so."""
+    return "each of its records counts " in note or note.endswith("each counts twice.")
+
+
 def repeated(paths: Sequence[object]) -> list[str]:
     """Tell which files are given more than once; their records count as often."""
     counts: dict[Path, int] = {}
