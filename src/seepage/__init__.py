@@ -44,10 +44,11 @@ if TYPE_CHECKING:
     from seepage.plan.audit import audit
     from seepage.plan.audit_result import AuditResult, PairLeakage
     from seepage.plan.calibrate import CalibrationResult, calibrate
-    from seepage.plan.collecting import make_plan, randomize
+    from seepage.plan.collecting import make_plan
     from seepage.plan.estimating import count_reports, estimate
     from seepage.plan.power_families import FamilyReport, plan_tests
     from seepage.plan.powering import PowerReport, plan_test
+    from seepage.plan.randomizing import randomize
     from seepage.plan.redacting import TableRedaction, redact_table
     from seepage.plan.redaction_comparison import compare_mechanisms
     from seepage.plan.relating import estimate_relationships, retention_table
@@ -200,7 +201,8 @@ _MODULES = {
     "plan.audit": ("audit",),
     "plan.audit_result": ("AuditResult", "PairLeakage"),
     "plan.calibrate": ("CalibrationResult", "calibrate"),
-    "plan.collecting": ("make_plan", "randomize"),
+    "plan.collecting": ("make_plan",),
+    "plan.randomizing": ("randomize",),
     "plan.estimating": ("count_reports", "estimate"),
     "plan.power_families": ("FamilyReport", "plan_tests"),
     "plan.powering": ("PowerReport", "plan_test"),

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import Result
 
 from seepage.collect.plan_files import read_plan
-from seepage.plan.collecting import randomize
+from seepage.plan.randomizing import randomize
 from seepage.plan.reports_io import read_reports, reports_frame
 
 Run = Callable[..., Result]

@@ -157,6 +157,76 @@ def test_questions_on_a_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     assert nothing.stderr == ""
 
 
+def test_answers_that_cannot_be_are_asked_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No answer given before is lost by a slip in the last."""
+    monkeypatch.setattr(risk_choose, "asks", lambda: True)
+    answers = "maybe\nno\nY\nfctor\nfactor\n0.5\nx\nnan\n3\n2\n-1\n0.05\n"
+    result = CliRunner().invoke(app, ["risk", "choose", "--json", "--quiet"], input=answers)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["limit"] == {
+        "measure": "relative_risk", "value": 3.0, "alpha0": 0.05, "prior": None
+    }  # fmt: skip
+    for said in (
+        "expected one of y, yes, n, no, got 'maybe'.",
+        "Did you mean 'factor'",
+        "expected the answer in [1, inf], got '0.5'",
+        "expected the answer to be a number from 0 to inf, got 'x'",
+        "expected the answer to be a number from 0 to inf, got 'nan'",
+        "expected the answer in [0, 1], got '2'",
+        "expected the answer to be a number from 0 to 1, got '-1'",
+    ):
+        assert said in result.stderr, said
+    share = CliRunner().invoke(
+        app, ["risk", "choose", "--json", "--quiet"], input="n\nn\nfound\n0.2\n0\n\n"
+    )  # a share that is found needs a rate above 0
+    assert json.loads(share.stdout)["limit"]["alpha0"] == 0.01
+    assert "expected the answer in (0, 1], got '0'" in share.stderr
+
+
+@pytest.mark.parametrize("answers", ["", "n\n", "n\nn\nfound\n", "n\nn\nbelief\n0.3\n"])
+def test_an_end_instead_of_an_answer(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, answers: str
+) -> None:
+    monkeypatch.setattr(risk_choose, "asks", lambda: True)
+    result = CliRunner().invoke(app, ["risk", "choose", "--json"], input=answers)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "Aborted" in result.stderr
+
+
+def test_an_interrupt_instead_of_an_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(question: str, default: str = "") -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(risk_choose, "asks", lambda: True)
+    monkeypatch.setattr(risk_choose, "_asked", interrupt)
+    result = CliRunner().invoke(app, ["risk", "choose"])
+    assert result.exit_code == 130
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["risk", "gaussian", "--mu", "1", "--prior", "x"],
+        ["risk", "dp", "--epsilon", "1", "--delta", "x"],
+        ["risk", "choose", "--attack-power", "x"],
+        ["risk", "choose", "--posterior", "x", "--prior", "0.1"],
+        ["power", "proportion", "--effect", "0.1", "--n", "50", "--null", "x"],
+        ["power", "proportion", "--effect", "0.1", "--n", "50", "--level", "x"],
+        ["power", "proportion", "--effect", "0.1", "--power", "x"],
+        ["power", "proportion", "--effect", "0.1", "--n", "50", "--target-loss", "x"],
+        ["power", "proportion", "--effect", "0.1", "--n", "50", "--attack-power", "x"],
+    ],
+)
+def test_probabilities_end_at_one(run: Run, words: list[str]) -> None:
+    result = run(*words)
+    assert result.exit_code == 2
+    assert "to be a number from 0 to 1, got 'x'" in result.stderr
+
+
 def test_no_questions_elsewhere(run: Run) -> None:
     result = run("risk", "choose")
     assert result.exit_code == 2

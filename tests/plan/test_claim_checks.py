@@ -17,7 +17,8 @@ from seepage.domain import Domain
 from seepage.example import example_domain_path, example_path
 from seepage.plan.calibrate import calibrate
 from seepage.plan.claim_checks import by_tree, joint_evidence
-from seepage.plan.collecting import make_plan, plan_source
+from seepage.plan.collecting import make_plan
+from seepage.plan.plan_sources import plan_source
 from seepage.plan.totals import prepare, total_leakage
 from seepage.results import Standing
 from seepage.tables import CodedTable, load

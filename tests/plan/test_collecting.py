@@ -24,15 +24,9 @@ from seepage.example import example_domain_path, example_path
 from seepage.plan.calibrate import calibrate
 from seepage.plan.calibration_files import budgets_in
 from seepage.plan.claim_checks import by_tree
-from seepage.plan.collecting import (
-    _three_digits,
-    as_plan,
-    domain_was_read,
-    make_plan,
-    plan_source,
-    randomize,
-    totals_from_data,
-)
+from seepage.plan.collecting import _three_digits, make_plan
+from seepage.plan.plan_sources import as_plan, domain_was_read, plan_source, totals_from_data
+from seepage.plan.randomizing import randomize
 from seepage.plan.totals import total_leakage
 from seepage.results import Standing
 from seepage.tables import domain_from_yaml, load

@@ -20,7 +20,8 @@ from seepage.collect.records import written_labels
 from seepage.collect.registry import mechanism
 from seepage.domain import Attribute, Domain
 from seepage.errors import DomainError, InvalidInputError, SeepageError, TableError
-from seepage.plan.collecting import declared_nulls, make_plan, randomize
+from seepage.plan.collecting import make_plan
+from seepage.plan.randomizing import declared_nulls, randomize
 from seepage.plan.reports_io import (
     ENDINGS,
     read_reports,

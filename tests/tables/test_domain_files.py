@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from seepage.domain import MISSING_LABEL, OTHER_LABEL, Attribute, Domain, label_key
 from seepage.errors import DomainError, InvalidInputError
-from seepage.plan.collecting import domain_was_read, make_plan
+from seepage.plan.collecting import make_plan
+from seepage.plan.plan_sources import domain_was_read
 from seepage.tables import count_table, domain_from_yaml, domain_to_yaml, load
 from seepage.tables.binning import interval_labels
 from seepage.tables.domain_files import read_domain, written_domain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -40,15 +41,17 @@ EXTRAS = {
 MECHANISM_FORM = "FAMILY:VALUE or FAMILY:VALUE,NAME=VALUE,…"
 
 
-def numbers(texts: Iterable[str] | None, option: str) -> list[float]:
-    """Read numbers in [0, ∞], comma-separated or in several options.
+def numbers(texts: Iterable[str] | None, option: str, most: float = math.inf) -> list[float]:
+    """Read numbers in [0, `most`], comma-separated or in several options.
 
     Raises
     ------
     InvalidInputError
         If one is no such number.
     """
-    return [_parse.number(item, option) for text in texts or () for item in str(text).split(",")]
+    return [
+        _parse.number(item, option, most) for text in texts or () for item in str(text).split(",")
+    ]
 
 
 def whole(text: object, name: str) -> int:

@@ -62,7 +62,7 @@ class AttackerOptions:
         """Return the options as numbers."""
         found: dict[str, Any] = {"alpha0": floor_of(self.floor)}
         if self.prior:
-            found["prior"] = _mechanisms.numbers(self.prior, "--prior")
+            found["prior"] = _mechanisms.numbers(self.prior, "--prior", 1)
         return found
 
 

@@ -105,10 +105,10 @@ def design(test: str, given: Mapping[str, str], prefix: str = "", where: str = "
             ratio = read("ratio", _parse.number, 1.0)
             return designs.TwoSampleMeans(values(), ratio=ratio, known_sd=z)
         case "proportion":
-            return designs.OneProportion(read("null", _parse.number, 0.5))
+            return designs.OneProportion(read("null", _share, 0.5))
         case "proportions":
             return designs.TwoProportions(
-                read("first", _parse.number, 0.5), read("ratio", _parse.number, 1.0)
+                read("first", _share, 0.5), read("ratio", _parse.number, 1.0)
             )
         case "independence":
             if "table" not in given:
@@ -120,7 +120,7 @@ def design(test: str, given: Mapping[str, str], prefix: str = "", where: str = "
         case _:
             return designs.Slope(
                 values(), values("2"), others=read("others", whole, 0),
-                shared=read("shared", _parse.number, 0.0),
+                shared=read("shared", _share, 0.0),
                 explained_sd=read("explained", _parse.number, 0.0), known_sd=z,
             )  # fmt: skip
 
@@ -209,10 +209,14 @@ def power_of(text: str, option: str, protection: Protection) -> PowerResult:
     from seepage.risk.power import power
 
     name, found = read_test(text, option, "level")
-    level = _parse.number(found.pop("level", "0.05"), f"level of {option}")
+    level = _parse.number(found.pop("level", "0.05"), f"level of {option}", 1)
     test = planned(name, found, option)
     with in_options(typed("", f" of {option}")):
         return power(
             test.design, test.effect, test.n, level, alternative=test.alternative,
             protection=protection, draws=20_000,
         )  # fmt: skip
+
+
+def _share(text: object, name: str) -> float:
+    return _parse.number(text, name, 1)

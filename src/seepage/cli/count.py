@@ -142,8 +142,8 @@ def _refuse_with_plan(table: TableOptions, write_domain: Path | None) -> None:
 
 
 def _count_reports(table: TableOptions, plan: Path, marginals: int | None) -> Estimates:
-    from seepage.plan.collecting import as_plan
     from seepage.plan.estimating import count_reports
+    from seepage.plan.plan_sources import as_plan
     from seepage.plan.report_counts import are_counts, merge_report_counts
 
     chosen, paths = as_plan(plan), list(table.tables or ())

@@ -149,9 +149,9 @@ def _run(
     confidence: float,
     steps: list[Project],
 ) -> AnyEstimates:
-    from seepage.plan.collecting import as_plan
     from seepage.plan.estimating import adjust
     from seepage.plan.estimating import estimate as run
+    from seepage.plan.plan_sources import as_plan
 
     chosen = as_plan(plan)
     # The default must not be refused for one column.

@@ -18,7 +18,7 @@ from seepage.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from seepage.collect.collection import CollectionPlan
-    from seepage.plan.collecting import PlanSource
+    from seepage.plan.plan_sources import PlanSource
 
 HELP = (
     "Plan a collection: who is randomised how, with which budget, and what that is claimed to "
@@ -217,7 +217,7 @@ def plan(
 
 def _source(table: TableOptions, work: Work) -> PlanSource:
     """Read a domain file, or a table with all its options."""
-    from seepage.plan.collecting import DOMAIN_SUFFIXES, plan_source
+    from seepage.plan.plan_sources import DOMAIN_SUFFIXES, plan_source
 
     paths, _ = table.paths()
     if table.example or not any(path.suffix.lower() in DOMAIN_SUFFIXES for path in paths):
@@ -261,7 +261,7 @@ def _run(source: PlanSource, **options: Any) -> CollectionPlan:
 
 
 def _warn(made: CollectionPlan) -> None:
-    from seepage.plan.collecting import domain_was_read, totals_from_data
+    from seepage.plan.plan_sources import domain_was_read, totals_from_data
 
     if domain_was_read(made):
         say(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -318,8 +319,11 @@ class WishOptions:
             "posterior": self.posterior,
             "belief": self.belief,
         }
+        open_ended = {"relative_risk", *(["target_loss"] if str(self.rule) == "relative" else [])}
         found: dict[str, Any] = {
-            name: _parse.number(text, "--" + name.replace("_", "-"))
+            name: _parse.number(
+                text, "--" + name.replace("_", "-"), math.inf if name in open_ended else 1
+            )
             for name, text in texts.items()
             if text is not None
         }
@@ -408,8 +412,8 @@ def power(
         options: dict[str, Any] = {
             "effect": None if effect is None else _mechanisms.signed(effect, "--effect"),
             "n": None if n is None else _mechanisms.whole(n, "--n"),
-            "target": _parse.number("0.8" if target is None else target, "--power"),
-            "alpha": _parse.number(level, "--level"),
+            "target": _parse.number("0.8" if target is None else target, "--power", 1),
+            "alpha": _parse.number(level, "--level", 1),
             "alternative": str(side),
             "protection": protection.read(),
             "k": protection.k,
@@ -465,7 +469,7 @@ def _family(
         if "target_loss" in options:
             msg = "expected one of --power and --target-loss for several tests, got both"
             raise InvalidInputError(msg)
-        options |= {"rule": "power", "target_loss": _parse.number(target, "--power")}
+        options |= {"rule": "power", "target_loss": _parse.number(target, "--power", 1)}
     correction: Any = str(several.correction).replace("-", "_")
     from seepage.plan.power_families import plan_tests
 

@@ -136,14 +136,16 @@ def _content(reports: CollectedReports, out: Path) -> _output.Render:
 def _run(
     paths: list[Path], plan: Path, seed: int | None, options: dict[str, Any]
 ) -> CollectedReports:
-    from seepage.plan.collecting import as_plan, randomize
+    from seepage.plan.plan_sources import as_plan
+    from seepage.plan.randomizing import randomize
 
     chosen = as_plan(plan)
     return randomize(paths[0] if len(paths) == 1 else paths, chosen, rng=seed, **options)
 
 
 def _tell(reports: CollectedReports, nulls: Iterable[str]) -> None:
-    from seepage.plan.collecting import declared_nulls, domain_was_read
+    from seepage.plan.plan_sources import domain_was_read
+    from seepage.plan.randomizing import declared_nulls
 
     plan = reports.plan
     for value, kept, others in declared_nulls(plan, nulls):

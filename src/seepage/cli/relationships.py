@@ -340,7 +340,7 @@ def _source(plan: Path | None, table: TableOptions, work: Work) -> Any:
 
         return read_plan(plan)
     from seepage.collect.records import PLAN_COLUMN
-    from seepage.plan.collecting import DOMAIN_SUFFIXES
+    from seepage.plan.plan_sources import DOMAIN_SUFFIXES
 
     paths, _ = table.paths()
     if table.example or not any(path.suffix.lower() in DOMAIN_SUFFIXES for path in paths):

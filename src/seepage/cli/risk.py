@@ -255,7 +255,7 @@ def dp(
     _compare(
         lambda: _noise(
             "dp", epsilon, "--epsilon", times=times, rate=rate, adjacency=adjacency,
-            delta=_parse.number(delta, "--delta"),
+            delta=_parse.number(delta, "--delta", 1),
         ),
         against, attacker, files, run,
     )  # fmt: skip

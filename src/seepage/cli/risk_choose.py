@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from seepage.cli import _mechanisms, _output, _parse
 from seepage.cli._options import FileOptions, RunOptions, expand
 from seepage.cli._risk_options import LIMITS, MECHANISM, TYPED, finish, floor_of
-from seepage.cli._run import guard
+from seepage.cli._run import guard, say
 from seepage.errors import InvalidInputError, did_you_mean
 
 
@@ -150,7 +151,7 @@ def choose(
             options["families"] = [_family(name) for name in family]
         options["k"] = [_mechanisms.whole(item, "--k") for item in k.split(",")]
         options["n"] = records
-        options["delta"] = None if delta is None else _parse.number(delta, "--delta")
+        options["delta"] = None if delta is None else _parse.number(delta, "--delta", 1)
         from seepage.risk.selection import choose as run_choose
 
         finish(run_choose(**options), outputs, run)
@@ -174,7 +175,7 @@ def _answers(answers: dict[str, Any]) -> dict[str, Any]:
         "alpha0": "--floor",
     }
     found: dict[str, Any] = {
-        key: _parse.number(answers[key], option)
+        key: _parse.number(answers[key], option, math.inf if key == "relative_risk" else 1)
         for key, option in named.items()
         if answers[key] is not None
     }
@@ -210,7 +211,7 @@ def asks() -> bool:
 
 
 def ask(answers: dict[str, Any]) -> None:
-    """Ask for what was left open, on standard error."""
+    """Ask for what was left open, on standard error; an answer that cannot be is asked again."""
     if answers["blatant"] is None and answers["near_certainty"] is None:
         answers["blatant"] = _yes(
             "May the release prove something about a person (a blatant disclosure)?"
@@ -221,31 +222,60 @@ def ask(answers: dict[str, Any]) -> None:
         )
     if all(answers[key] is None for key in ("relative_risk", "power", "posterior")):
         questions = {
-            "factor": ("relative_risk", "By what factor may a belief grow at most?"),
-            "found": ("power", "What share of the people may the attack find at most (0 to 1)?"),
-            "belief": ("posterior", "What may he believe at most after an alarm (0 to 1)?"),
-        }
-        word = ""
-        while word not in questions:
-            word = _asked(
-                "What is to be limited: the factor by which a belief grows (factor), the share of "
-                "the people that the attack finds (found), or the belief after an alarm (belief)?",
-                "factor",
-            )
-        key, question = questions[word]
-        answers[key] = _asked(question)
+            "factor": ("relative_risk", "By what factor may a belief grow at most?", 1, math.inf),
+            "found": (
+                "power", "What share of the people may the attack find at most (0 to 1)?", 0, 1
+            ),
+            "belief": ("posterior", "What may he believe at most after an alarm (0 to 1)?", 0, 1),
+        }  # fmt: skip
+        word = _word(
+            "What is to be limited: the factor by which a belief grows (factor), the share of "
+            "the people that the attack finds (found), or the belief after an alarm (belief)?",
+            tuple(questions),
+            "factor",
+        )
+        key, question, low, high = questions[word]
+        answers[key] = _number(question, low, high)
     if answers["posterior"] is not None and answers["prior"] is None:
-        answers["prior"] = _asked("What does he believe before (0 to 1)?")
+        answers["prior"] = _number("What does he believe before (0 to 1)?", 0, 1)
     unbounded = bool(answers["blatant"] or answers["near_certainty"])
     if answers["alpha0"] is None and (unbounded or answers["power"] is not None):
-        answers["alpha0"] = _asked("From what share of false alarms on does it count?", "0.01")
+        answers["alpha0"] = _number(
+            "From what share of false alarms on does it count?",
+            0,
+            1,
+            "0.01",
+            above=answers["power"] is not None,
+        )
 
 
 def _yes(question: str) -> bool:
-    word = ""
-    while word not in {"y", "yes", "n", "no"}:
-        word = _asked(f"{question} (y or n)", "n").lower()
-    return word.startswith("y")
+    return _word(f"{question} (y or n)", ("y", "yes", "n", "no"), "n").startswith("y")
+
+
+def _word(question: str, known: tuple[str, ...], default: str) -> str:
+    """One of some words."""
+    while True:
+        word = _asked(question, default).lower()
+        if word in known:
+            return word
+        say(f"expected one of {', '.join(known)}, got {word!r}.{did_you_mean(word, known)}")
+
+
+def _number(
+    question: str, low: float, high: float, default: str = "", *, above: bool = False
+) -> str:
+    """A number in a range; its text."""
+    while True:
+        text = _asked(question, default)
+        try:
+            value = _parse.number(text, "the answer", high)
+        except InvalidInputError as error:
+            say(str(error))
+            continue
+        if low <= value <= high and not (above and value == low):
+            return text
+        say(f"expected the answer in {'(' if above else '['}{low:g}, {high:g}], got {text!r}")
 
 
 def _asked(question: str, default: str = "") -> str:
@@ -254,6 +284,7 @@ def _asked(question: str, default: str = "") -> str:
         typer.echo(f"{question} [{default}] " if default else f"{question} ", err=True, nl=False)
         line = sys.stdin.readline()
         if not line:
+            typer.echo(err=True)  # the question stands on a line of its own
             raise typer.Abort
         if line.strip() or default:
             return line.strip() or default

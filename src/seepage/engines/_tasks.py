@@ -25,7 +25,7 @@ from seepage._numeric import freeze
 from seepage.collect.collection import CollectionPlan
 from seepage.collect.estimates import Estimates
 from seepage.errors import InvalidInputError, SeepageError
-from seepage.plan.collecting import randomize
+from seepage.plan.randomizing import randomize
 from seepage.plan.reports_io import read_reports, reports_frame
 from seepage.tables.batches import batch_rows
 from seepage.tables.options import Plan
@@ -294,7 +294,7 @@ class Release:
     names : tuple of str
         Columns of the batches.
     options : mapping
-        Of `seepage.plan.collecting.randomize`; never a generator.
+        Of `seepage.plan.randomizing.randomize`; never a generator.
     version : str
         See `add_part`.
     schema : pyarrow.Schema

@@ -35,7 +35,8 @@ from seepage.errors import (
     TableError,
     did_you_mean,
 )
-from seepage.plan.collecting import as_plan, refuse_reports
+from seepage.plan.plan_sources import as_plan
+from seepage.plan.randomizing import refuse_reports
 from seepage.plan.reports_io import chosen_columns, reports_frame
 from seepage.tables import CountedTable
 from seepage.tables.frames import checked_names, first_line

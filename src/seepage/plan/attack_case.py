@@ -17,7 +17,7 @@ from seepage.collect.mechanism import Rng
 from seepage.errors import InvalidInputError, did_you_mean
 from seepage.leakage.tree import DependencyTree
 from seepage.plan.attack_setting import Setting
-from seepage.plan.collecting import records_for
+from seepage.plan.randomizing import records_for
 
 AttackerName = Literal["prior", "bayes", "tree", "boosting", "tabtransformer"]
 Draw = Literal["held-out", "model"]

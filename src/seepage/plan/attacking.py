@@ -48,7 +48,7 @@ from seepage.plan.attack_case import (
 from seepage.plan.attack_report import AttackerResult, AttackReport, AttackRound
 from seepage.plan.attack_setting import Setting
 from seepage.plan.attack_sweep import largest_budget, rescaled
-from seepage.plan.collecting import as_plan
+from seepage.plan.plan_sources import as_plan
 
 SHOWN = 8
 """So many values are named in a sentence."""

@@ -1,9 +1,9 @@
-"""Pipelines of a collection: from budgets to a plan, and from a table to randomised reports."""
+"""From budgets, and a table or a domain, to the plan of a collection."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
@@ -14,41 +14,30 @@ import numpy as np
 from seepage._numeric import extremes_allowed, freeze
 from seepage.collect._claim_checks import check_target
 from seepage.collect.claims import Claim, Unit
-from seepage.collect.collection import CollectedReports, CollectionPlan
+from seepage.collect.collection import CollectionPlan
 from seepage.collect.designs import Kinds, Options, fake_data, independent, sampled_views, split
-from seepage.collect.mechanism import Rng
-from seepage.collect.plan_files import domain_digest, read_plan
-from seepage.collect.records import PLAN_COLUMN, joint_codes, label_text
-from seepage.domain import Domain, Label
-from seepage.errors import DomainError, InvalidInputError, TableError, did_you_mean
+from seepage.collect.plan_files import domain_digest
+from seepage.collect.records import joint_codes
+from seepage.domain import Domain
+from seepage.errors import DomainError, InvalidInputError, did_you_mean
 from seepage.leakage.model import LeakageModel, TotalMethod
 from seepage.plan.calibrate import CalibrationResult
 from seepage.plan.calibration_files import Calibration, budgets_in, calibration_of
 from seepage.plan.claim_checks import checked_plan
+from seepage.plan.plan_sources import (
+    BUDGETS_FROM_DATA,
+    FROM_DATA,
+    READ_FROM_DATA,
+    PlanSource,
+    plan_source,
+)
 from seepage.plan.totals import CLUSTERS, evaluate, prepare
 from seepage.tables import CodedTable
-from seepage.tables.load import load_planned, reading_plan
 
 DesignName = Literal["independent", "split", "calibrated", "views", "fake"]
 
-DOMAIN_SUFFIXES = (".yaml", ".yml", ".json")
-
-READ_FROM_DATA = "read from the table itself"
-"""What the note of `seepage.tables.load` says of a domain that was not declared."""
-
-FROM_DATA = (
-    "The totals are statistics of the table, rounded up to three digits, and published with the "
-    "plan without protection."
-)
-BUDGETS_FROM_DATA = (
-    "The calibrated budgets depend on the table and are published with the plan without protection."
-)
-
 MAX_MERGED = 256
 """Most categories of a unit for which totals by tree are computed: they compare every two."""
-
-READING = ("null_values", "header", "names", "separator", "quote", "comment", "encoding", "strip")
-"""Options of `seepage.tables.load` that say how a file is written, not what its values mean."""
 
 
 @extremes_allowed
@@ -150,192 +139,6 @@ def make_plan(
     return checked_plan(plan, base.model, {claim.about: claim.value for claim in totals})
 
 
-@extremes_allowed
-def randomize(
-    table: Any,
-    plan: CollectionPlan | str | Path,
-    *,
-    rng: Rng = None,
-    allow_unprotected: bool = False,
-    **reading: Any,
-) -> CollectedReports:
-    """Randomise the records of a table.
-
-    The domain is that of the plan: nothing is read from the data to be released, and a value, a
-    null or a NaN outside the domain is an error.
-
-    Parameters
-    ----------
-    table : path, data frame, mapping of columns or CodedTable
-        One row for each record; columns that are not in the plan are left out.
-    plan : CollectionPlan or path of a plan file
-    rng : numpy.random.Generator or int, optional
-        For a simulation. Without it this is a release: entropy of the operating system, integer
-        weights.
-    allow_unprotected : bool, default False
-        Release reports through mechanisms with ε = ∞ too, which can reveal values.
-    **reading
-        How a file is written: ``null_values``, ``header``, ``names``, ``separator``, ``quote``,
-        ``comment``, ``encoding`` and ``strip`` of `seepage.tables.load`.
-
-    Returns
-    -------
-    CollectedReports
-
-    Raises
-    ------
-    DomainError
-        If a column of the plan is missing, or a value is not in its domain.
-    TableError
-        If the table holds reports already: a column "(plan)" says so.
-    InvalidInputError
-        If a release would be unprotected (ε = ∞), or a null value is a declared category and can
-        mean missing in no other column.
-    SeepageError
-        If the table or the plan cannot be used.
-
-    Examples
-    --------
-    >>> domain = Domain.of({"sex": ["f", "m"], "smoker": ["no", "yes"]})
-    >>> plan = make_plan(domain, epsilon=1.0)
-    >>> randomize({"sex": ["f", "m", "m"], "smoker": ["no", "no", "yes"]}, plan).size
-    3
-    """
-    chosen = as_plan(plan)
-    coded = records_for(chosen, table, **reading)
-    return chosen.randomize_codes(coded.codes, rng=rng, allow_unprotected=allow_unprotected)
-
-
-def records_for(plan: CollectionPlan, table: Any, **reading: Any) -> CodedTable:
-    """Read records, coded by the domain of a plan; nothing else is taken from the table.
-
-    Parameters
-    ----------
-    plan : CollectionPlan
-    table, **reading
-        See `randomize`.
-
-    Raises
-    ------
-    DomainError
-        If a column of the plan is missing, or a value is not in its domain.
-    TableError
-        If the table holds reports already.
-    InvalidInputError
-        If a null value can only be a declared category.
-    SeepageError
-        If the table cannot be used.
-    """
-    for name in reading:
-        if name not in READING:
-            msg = f"expected reading options {', '.join(READING)}, got {name!r}."
-            raise InvalidInputError(msg + did_you_mean(name, READING))
-    if isinstance(table, CodedTable):
-        if reading:
-            msg = f"expected no reading options with coded data, got {', '.join(sorted(reading))}"
-            raise InvalidInputError(msg)
-        coded = table
-    else:
-        largest = max(10_000, *plan.domain.shape)
-        options = reading_plan(domain=plan.domain, max_categories=largest, **reading)
-        given = options[0].nulls if "null_values" in reading else ()
-        for value, kept, others in declared_nulls(plan, given):
-            if not others:
-                msg = (
-                    f"expected null values that mean missing in some column, got {value!r}, which "
-                    f"is a category of column {kept!r}"
-                )
-                raise InvalidInputError(msg)
-        coded = load_planned(table, *options, refuse_reports)
-    if coded.domain != plan.domain:
-        msg = "expected records coded by the domain of the plan, got another domain"
-        raise DomainError(msg)
-    if coded.weights is not None:
-        msg = "expected a table without weights: every record is randomised by itself"
-        raise InvalidInputError(msg)
-    return coded
-
-
-def refuse_reports(names: Sequence[str]) -> None:
-    """Refuse a table that `randomize` has made: randomised again, it would be estimated wrongly.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Columns of the table.
-
-    Raises
-    ------
-    TableError
-        If there is a column "(plan)".
-    """
-    if PLAN_COLUMN in names:
-        msg = (
-            f"expected a table of true values, got reports, which column {PLAN_COLUMN!r} marks: "
-            "they were randomised already"
-        )
-        raise TableError(msg)
-
-
-def declared_nulls(
-    plan: CollectionPlan, nulls: Iterable[Label]
-) -> list[tuple[Label, str, tuple[str, ...]]]:
-    """Values named as missing that are declared categories, and stay such.
-
-    Parameters
-    ----------
-    plan : CollectionPlan
-    nulls : iterable of labels
-
-    Returns
-    -------
-    list of (label, str, tuple of str)
-        The value, the first column where it is a category, and the columns where it can mean
-        missing.
-    """
-    found = []
-    for value in nulls:
-        text = label_text(value)
-        declared, others = [], []
-        for attribute in plan.domain:
-            missing = None if attribute.missing is None else label_text(attribute.missing)
-            if text != missing and text in map(label_text, attribute.categories):
-                declared.append(attribute.name)
-            elif missing is not None:
-                others.append(attribute.name)
-        if declared and text:  # the empty text means missing by default
-            found.append((value, declared[0], tuple(others)))
-    return found
-
-
-def as_plan(plan: object) -> CollectionPlan:
-    """Return a plan; a path is read.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is neither.
-    TableError
-        If the file is not a valid plan.
-    """
-    if isinstance(plan, CollectionPlan):
-        return plan
-    if isinstance(plan, (str, Path)):
-        return read_plan(plan)
-    msg = f"expected a CollectionPlan or the path of a plan file, got {type(plan).__name__}"
-    raise InvalidInputError(msg)
-
-
-def totals_from_data(plan: CollectionPlan) -> bool:
-    """Whether totals, or budgets, were computed from a table and are published with the plan."""
-    return FROM_DATA in plan.assumptions or BUDGETS_FROM_DATA in plan.assumptions
-
-
-def domain_was_read(plan: CollectionPlan) -> bool:
-    """Whether the categories come from data, which a release should not rest on."""
-    return any(READ_FROM_DATA in sentence for sentence in plan.assumptions)
-
-
 @dataclass(frozen=True)
 class _Given:
     """The budgets asked for."""
@@ -372,57 +175,6 @@ class _Given:
             )
             raise InvalidInputError(msg)
         return cls(found, None)
-
-
-@dataclass(frozen=True)
-class PlanSource:
-    """Domain of a plan, the model where there are data, and what was noted; see `plan_source`."""
-
-    domain: Domain
-    model: LeakageModel | None
-    notes: tuple[str, ...]
-    name: str
-
-
-def plan_source(source: Any, **reading: Any) -> PlanSource:
-    """Read what a plan is made from, for several plans or a look at the domain first.
-
-    Parameters
-    ----------
-    source, **reading
-        See `make_plan`.
-    """
-    if isinstance(source, (Domain, PlanSource)) and reading:
-        msg = f"expected no reading options with a domain, got {', '.join(sorted(reading))}"
-        raise InvalidInputError(msg)
-    if isinstance(source, PlanSource):
-        return source
-    if isinstance(source, Domain):
-        return PlanSource(source, None, ("Categories were declared in a Domain.",), "a Domain")
-    if isinstance(source, (str, Path)) and Path(source).suffix.lower() in DOMAIN_SUFFIXES:
-        return _domain_file(Path(source), reading)
-    model = prepare(source, **reading)
-    return PlanSource(model.domain, model, model.notes, model.source)
-
-
-def _domain_file(path: Path, reading: dict[str, Any]) -> PlanSource:
-    from seepage.tables.domain_files import read_domain
-
-    for name in reading:
-        if name not in {"columns", "exclude", "n_bins"}:
-            msg = f"expected columns, exclude or n_bins with a domain file, got {name!r}"
-            raise InvalidInputError(msg)
-    given = {name: value for name, value in reading.items() if value is not None}
-    file = read_domain(path, **given)
-    notes = file.notes
-    if file.null_values:
-        names = ", ".join(map(repr, file.null_values))
-        notes = (
-            *notes,
-            f"The domain file lists values that mean missing for {names}; a plan does not hold "
-            "them: name them again when the table is randomised (null_values, --null).",
-        )
-    return PlanSource(file.domain, None, notes, path.name)
 
 
 def _design(

@@ -12,7 +12,7 @@ from seepage.collect.adjusted import AdjustedEstimates
 from seepage.collect.collection import CollectedReports, CollectionPlan
 from seepage.collect.estimates import AnyEstimates, Estimates
 from seepage.errors import InvalidInputError, did_you_mean
-from seepage.plan.collecting import as_plan
+from seepage.plan.plan_sources import as_plan
 from seepage.tables.sources import repeated
 
 Step = Literal["simplex", "clip", "consistent", "update", "likelihood"]

@@ -29,7 +29,7 @@ from seepage.collect.estimates import Estimates, check_same_plan
 from seepage.collect.routes import routes, sum_key
 from seepage.collect.sums import MAX_REPORTS, ReportSums
 from seepage.errors import InvalidInputError, TableError, did_you_mean
-from seepage.plan.collecting import as_plan
+from seepage.plan.plan_sources import as_plan
 from seepage.plan.report_tables import from_table
 from seepage.results import write_bytes
 from seepage.tables import CountedTable, is_counts

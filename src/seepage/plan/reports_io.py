@@ -34,7 +34,7 @@ from seepage.collect.records import (
 )
 from seepage.domain import Attribute, Label
 from seepage.errors import DomainError, InvalidInputError, TableError, did_you_mean
-from seepage.plan.collecting import as_plan
+from seepage.plan.plan_sources import as_plan
 from seepage.results import write_bytes
 from seepage.tables import is_counts
 from seepage.tables.batches import open_batches

@@ -197,6 +197,8 @@ def _power(report: PowerReport, width: int, console: Console) -> Iterable[Text]:
         yield Text.assemble(f"  {name:<20}", (bar(power, 30), "cyan"), f" {power:.4f}")
     if result.standard_error:
         yield Text(f"  Monte Carlo error {result.standard_error:.2g}", style="dim")
+    if result.law_error > 5e-5:
+        yield Text(f"  error of the law used at most {result.law_error:.1g}", style="dim")
     if report.need is not None and report.bare is not None:
         yield from bullet(report.bare.verdict, width, console)
     if report.rooms:

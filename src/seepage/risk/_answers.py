@@ -27,11 +27,34 @@ class Answers:
         λ, in [0, 1].
     least, most : float
         Between these is the variance, whatever the distribution of the values.
+    mean : float
+        Of the values, as a share of the way through the range, in [0, 1].
+    inner : pair of float
+        Bounds of the variance of the rounded values before they are randomised, in units of the
+        squared width.
+    size : int
+        Number of answers.
+    width : float
+        Of the range.
     """
 
     retention: float
     least: float
     most: float
+    mean: float
+    inner: tuple[float, float]
+    size: int
+    width: float
+
+    @property
+    def reported_mean(self) -> float:
+        """Mean of the answers, as a share of the way through the range."""
+        return 0.5 + self.retention * (self.mean - 0.5)
+
+    @property
+    def rounded(self) -> bool:
+        """Whether rounding may add to the variance."""
+        return self.inner[1] > self.inner[0]
 
     def at(self, share: float) -> float:
         """Variance with this share of what rounding can add."""
@@ -89,14 +112,19 @@ def answers(
             f"range, got {math.sqrt(own):g}"
         )
         raise InvalidInputError(msg)
+    mean = min(max(0.5 + off / width, 0.0), 1.0)
+
+    def found(told: tuple[float, float], inner: tuple[float, float]) -> Answers:
+        return Answers(lam, *told, mean, (inner[0] / width**2, inner[1] / width**2), k, width)
+
     if math.isinf(protection.epsilon_of(attribute)):
-        return Answers(lam, own, own)
+        on_grid = min(max(own, smallest), largest)
+        return found((own, own), (on_grid, on_grid))
     added = 0.0 if values.on_grid else step**2 / 4
     uniform = width**2 * (k + 1) / (12 * (k - 1))
     rest = (1 - lam) * (uniform + lam * off**2)
-    bounds = (min(max(own + more, smallest), largest) for more in (0.0, added))
-    least, most = (lam * variance + rest for variance in bounds)
-    return Answers(lam, least, most)
+    least, most = (min(max(own + more, smallest), largest) for more in (0.0, added))
+    return found((lam * least + rest, lam * most + rest), (least, most))
 
 
 def notes(protection: RandomizedResponse, *attributes: Values) -> tuple[str, ...]:

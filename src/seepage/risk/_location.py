@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from operator import itemgetter
 
 import numpy as np
 
@@ -24,6 +23,8 @@ from seepage.risk._outcome import (
     impossible,
     powerless,
 )
+from seepage.risk._pairs import law_error, refined, reported_pairs, side
+from seepage.risk._reported import LARGE, PLANNED_SD, TOO_FEW, Leaning, reported_means
 from seepage.risk._simulated import noisy_products
 from seepage.risk.designs import (
     Correlation,
@@ -39,9 +40,6 @@ from seepage.risk.protections import Noise, RandomizedResponse
 Mean = OneSampleMean | PairedDifference | TwoSampleMeans
 
 NORMAL_DATA = "The statistic is normal before protection: normal data, or many records."
-PLANNED_SD = "The analyst knows the standard deviation; the planned one is the true one."
-LARGE = "The records are so many that the statistic of the randomised reports is normal."
-TOO_FEW = "Too few records for a standard deviation: the test cannot be computed and never rejects."
 
 
 @dataclass(frozen=True)
@@ -77,13 +75,15 @@ class _Plan:
     squares: float
 
 
-def mean_power(design: Mean, case: Case) -> Outcome:
-    """Power of a test of means."""
+def mean_power(design: Mean, case: Case, lean: Leaning | None = None) -> Outcome:
+    """Power of a test of means; `lean` as of `reported_means`."""
     n, level = case.n, case.level
     values = design.differences if isinstance(design, PairedDifference) else design.values
     sizes = (n, second_size(n, design.ratio)) if isinstance(design, TwoSampleMeans) else (n,)
     if isinstance(case.protection, RandomizedResponse):
-        return _reported_means(values, sizes, case, case.protection, known_sd=design.known_sd)
+        return reported_means(
+            values, sizes, case, case.protection, known_sd=design.known_sd, lean=lean
+        )
     df = sum(sizes) - len(sizes)
     plan = _Plan(
         effect=level.signed(case.effect),
@@ -98,11 +98,11 @@ def mean_power(design: Mean, case: Case) -> Outcome:
     return _noisy(plan, level, case.protection, case.method)
 
 
-def slope_power(design: Slope, case: Case) -> Outcome:
-    """Power of a test of one regression coefficient."""
+def slope_power(design: Slope, case: Case, form: int = 0) -> Outcome:
+    """Power of a test of one regression coefficient; `form` as of `joint_law`."""
     n, level, protection = case.n, case.level, case.protection
     if isinstance(protection, RandomizedResponse):
-        return _reported_slope(design, case, protection)
+        return _reported_slope(design, case, protection, form)
     x = design.predictor
     spread = 1 / (n * x.sd * x.sd * (1 - design.shared))
     if protection is not None:
@@ -135,8 +135,8 @@ def slope_power(design: Slope, case: Case) -> Outcome:
     )
 
 
-def correlation_test_power(design: Correlation, case: Case) -> Outcome:
-    """Power of a test of a correlation."""
+def correlation_test_power(design: Correlation, case: Case, form: int = 0) -> Outcome:
+    """Power of a test of a correlation; `form` as of `joint_law`."""
     n, level, protection, method = case.n, case.level, case.protection, case.method
     rho = level.signed(case.effect)
     if isinstance(protection, RandomizedResponse):
@@ -146,10 +146,20 @@ def correlation_test_power(design: Correlation, case: Case) -> Outcome:
             told.retention * values.sd / math.sqrt(told.most)
             for told, values in zip(kept, both, strict=True)
         )
-        outcome = _correlation(rho * shrink, n, level, method)
+
+        def large() -> Outcome:
+            return _correlation(rho * shrink, n, level, method)
+
         if not _protects(protection):
-            return outcome
-        return _estimated(outcome, LARGE, *notes(protection, *both))
+            return large()
+        said = notes(protection, *both)
+        if method == "normal" or n < 3:
+            return _estimated(large(), LARGE, *said)
+        sides = [side(values, protection, i, 0.0) for i, values in enumerate(both)]
+        covariance = case.effect * design.first.sd * design.second.sd
+        table = reported_pairs(sides[0], sides[1], covariance, form)
+        outcome = refined(lambda: _estimated(large(), LARGE), table, n, level, known_sd=False)
+        return _with(outcome, *said)
     if protection is None:
         return _correlation(rho, n, level, method)
     if method == "normal":
@@ -246,43 +256,9 @@ def _t_test(noncentrality: float, df: float, level: Level) -> Outcome:
 # --------------------------------------------------------------- randomised response
 
 
-def _reported_means(
-    values: Values,
-    sizes: tuple[int, ...],
-    case: Case,
-    protection: RandomizedResponse,
-    *,
-    known_sd: bool,
+def _reported_slope(
+    design: Slope, case: Case, protection: RandomizedResponse, form: int
 ) -> Outcome:
-    effect, level = case.effect, case.level
-    protection.single()
-    before = answers(values, protection, 0)
-    after = answers(values, protection, 0, shift=effect)
-    # In two groups the first keeps the mean of the null hypothesis; one group is the last of one.
-    each = (before, after)[-len(sizes) :]
-    if not known_sd and sum(sizes) == len(sizes):
-        return impossible(level, TOO_FEW)
-    shift = level.signed(before.retention * effect)
-    said = (LARGE, *notes(protection, values))
-    if not known_sd and case.method == "exact":
-        df = sum(sizes) - len(sizes)
-        pooled = sum((m - 1) * v.most for m, v in zip(sizes, each, strict=True)) / df
-        outcome = _t_test(shift / math.sqrt(pooled * sum(1 / m for m in sizes)), df, level)
-        exact = not _protects(protection)
-        return outcome if exact else _estimated(outcome, *said)
-    found = []
-    # Rounding that widens the reports more under the null hypothesis may help a weak test.
-    for part in (0.0, 0.25, 0.5, 0.75, 1.0):
-        null = math.sqrt(before.at(part) * sum(1 / m for m in sizes))
-        other = math.sqrt(sum(v.at(part) / m for m, v in zip(sizes, each, strict=True)))
-        found.append(shift_power(shift, (null, other), 0.0, level.tail, two_sided=level.two_sided))
-    power, missed = max(found, key=itemgetter(1))
-    outcome = Outcome(*clipped(power, missed), "normal", assumptions=(PLANNED_SD,))
-    exact = known_sd and not _protects(protection)
-    return outcome if exact else _estimated(outcome, *said)
-
-
-def _reported_slope(design: Slope, case: Case, protection: RandomizedResponse) -> Outcome:
     effect, n, level, method = case.effect, case.n, case.level, case.method
     x, y = design.predictor, design.outcome
     if n - 2 - design.others < 1 and not design.known_sd:
@@ -314,7 +290,18 @@ def _reported_slope(design: Slope, case: Case, protection: RandomizedResponse) -
         outcome = _t_test(shift, n - 2 - design.others, level)
     if public and protection.epsilon_of(0) == math.inf and method == "exact":
         return outcome
-    return _estimated(outcome, LARGE, *notes(protection, *both))
+    said = notes(protection, *both)
+    outcome = _estimated(outcome, LARGE)
+    if method == "normal":
+        return _with(outcome, *said)
+    sides = side(y, protection, 0, explained), side(x, protection, 1, 0.0)
+    table = reported_pairs(*sides, effect * x.sd**2, form)
+    if design.others:  # of the same order as with one predictor
+        return _with(replace(outcome, error=min(law_error(table, n) + 2 / n, 1.0)), *said)
+    found = refined(lambda: outcome, table, n, level, known_sd=design.known_sd)
+    if design.known_sd and found.simulated:
+        said = (PLANNED_SD, *said)
+    return _with(found, *said)
 
 
 def _protects(protection: RandomizedResponse) -> bool:

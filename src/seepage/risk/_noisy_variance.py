@@ -23,6 +23,8 @@ from seepage.risk.protections import Noise
 POINTS = 12
 """Gauss–Legendre points of a panel."""
 
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(POINTS)
+
 _PANELS = 4
 """Panels of the inner integral on each side of the corner."""
 
@@ -109,7 +111,7 @@ def noisy_t(plan: NoisyT, level: Level, protection: Noise) -> Outcome:
     return Outcome(*clipped(rejected(c, effect), missed), method, assumptions=assumptions)
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=512)
 def variance_rule(df: float, s: float, b: float) -> tuple[FloatArray, FloatArray]:
     """Nodes and weights for an expectation over ``max(χ²_df/df + noise, 0)``.
 
@@ -208,6 +210,5 @@ def _chi(root: FloatArray, df: float) -> FloatArray:
 
 def _legendre(start: FloatArray, end: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Points and weights between each start and end, shape (panels, POINTS)."""
-    x, weights = np.polynomial.legendre.leggauss(POINTS)
     half = (end - start)[:, np.newaxis] / 2
-    return start[:, np.newaxis] + half * (1 + x), half * weights
+    return start[:, np.newaxis] + half * (1 + _NODES), half * _WEIGHTS

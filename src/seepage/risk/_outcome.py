@@ -81,6 +81,9 @@ class Outcome:
     standard_error : float
         Monte Carlo error of one standard deviation; 0 where nothing was simulated.
     assumptions : tuple of str
+    error : float
+        Most that the law used is known to be off by, for the distribution that was assumed; 0 where
+        it is exact or drawn.
     """
 
     power: float
@@ -89,6 +92,7 @@ class Outcome:
     standing: Standing = Standing.EXACT
     standard_error: float = 0.0
     assumptions: tuple[str, ...] = ()
+    error: float = 0.0
 
     @property
     def simulated(self) -> bool:

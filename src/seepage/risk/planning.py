@@ -20,6 +20,7 @@ from seepage.risk.designs import (
     Design,
     Independence,
     OneProportion,
+    Slope,
     TwoProportions,
     effect_bounds,
 )
@@ -192,8 +193,9 @@ def sample_size(
     NeedResult
         The number reaches the target and one record less does not. The power of the tests of
         counts, and of every simulated one, is not quite monotone in n: of the numbers just below
-        (about 5·√n of them for one proportion, at most 500; 20 for two, and for tables) the
-        smallest that reaches the target is taken.
+        (about 5·√n of them for one proportion, at most 500; 20 for two, for tables and for means of
+        randomised records; 5 for their correlations and slopes) the smallest that reaches the
+        target is taken.
 
     Raises
     ------
@@ -228,10 +230,13 @@ def sample_size(
         TwoProportions: 20,
         Independence: 20,
     }
+    answered = 0
+    if isinstance(protection, RandomizedResponse) and method == "exact":
+        answered = 5 if isinstance(design, (Correlation, Slope)) else 20
     found, last = high, 0
     while found != last:  # until none of the numbers just below reaches the target
         last = found
-        start = max(1, found - window.get(type(design), 0))
+        start = max(1, found - window.get(type(design), answered))
         found = next(n for n in range(start, found + 1) if meets(n))
     again = power(
         design, shift, found, alpha, alternative=alternative, protection=protection,

@@ -15,10 +15,11 @@ from typing import Any, get_args
 from seepage._numeric import as_float_array, check_probability, check_size
 from seepage.errors import CapacityError, InvalidInputError, did_you_mean
 from seepage.results import Result, Standing
-from seepage.risk._independence import independence_power
+from seepage.risk._independence import independence_power, table_error
 from seepage.risk._location import correlation_test_power, mean_power, slope_power
 from seepage.risk._outcome import Alternative, Case, Level, Outcome, PowerMethod
 from seepage.risk._proportions import one_proportion_power, two_proportions_power
+from seepage.risk._shapes import left_open
 from seepage.risk.designs import (
     Correlation,
     Design,
@@ -89,6 +90,11 @@ class PowerResult(Result):
         Power by the approximation asked for minus power by the exact method, where method "normal"
         was asked for and an exact one exists.
     assumptions : tuple of str
+    law_error : float
+        Most that the law used is known to be off by; 0 where it is exact, or drawn.
+    shape_range : pair of float, or None
+        Power for numeric values that are distributed as unevenly as the plan allows, under
+        randomised response; None where nothing depends on it.
     """
 
     design: Design
@@ -104,6 +110,8 @@ class PowerResult(Result):
     standard_error: float
     approximation_error: float | None
     assumptions: tuple[str, ...]
+    law_error: float = 0.0
+    shape_range: tuple[float, float] | None = None
 
     @cached_property
     def unprotected(self) -> float:
@@ -165,6 +173,8 @@ class PowerResult(Result):
             "standing": str(self.standing),
             "standard_error": self.standard_error,
             "approximation_error": self.approximation_error,
+            "law_error": self.law_error,
+            "shape_range": None if self.shape_range is None else list(self.shape_range),
             "assumptions": list(self.assumptions),
         }
 
@@ -215,10 +225,12 @@ def power(
     protection : LaplaceNoise, GaussianNoise or RandomizedResponse, optional
         None for the raw data.
     method : {"exact", "normal", "conservative", "simulation"}
-        ``exact``: the best there is (exact law of the protected statistic; a large-sample law for
-        numeric attributes under randomised response and for raw tables; simulation for the t test
-        and the correlation with noise, for noisy tables, and for randomised ones unless every cell
-        has many reports and depends weakly). ``normal``: normal approximation, of tables the
+        ``exact``: the best there is. Mostly the exact law of the protected statistic. Means of
+        randomised records: the law of the sums of the answers, by convolution (for a t test of many
+        records to within `law_error`). Simulation: the t test and the correlation with noise, noisy
+        tables, and correlations, slopes and tables of randomised records, unless these are so many
+        that a large-sample law is close. Raw tables: the noncentral chi-square law, with its
+        difference to a simulation as `law_error`. ``normal``: normal approximation, of tables the
         noncentral chi-square law; with Laplace noise that of the paper, which adds the variances.
         ``conservative``: one proportion
         without randomisation at the boundary. ``simulation``: tables drawn one by one.
@@ -255,6 +267,12 @@ def power(
         better = evaluate(design, Case(shift, size, level, protection))
         if better.standing is Standing.EXACT or better.standard_error:
             error = outcome.power - better.power
+    said, shapes = outcome.assumptions, None
+    if method == "exact" and isinstance(protection, RandomizedResponse):
+        said, shapes = left_open(design, Case(shift, size, level, protection), outcome)
+    law_error = outcome.error
+    if isinstance(design, Independence) and method == "exact" and not outcome.simulated:
+        law_error = table_error(design, Case(shift, size, level, protection), outcome)
     return PowerResult(
         design=design,
         effect=shift,
@@ -268,7 +286,9 @@ def power(
         standing=outcome.standing,
         standard_error=outcome.standard_error,
         approximation_error=error,
-        assumptions=outcome.assumptions,
+        assumptions=said,
+        law_error=law_error,
+        shape_range=shapes,
     )
 
 
