@@ -64,7 +64,7 @@ def left_open(
     powers = [other.power for other in (outcome, *found)]
     low, high = min(powers), max(powers)
     text = (
-        "For values distributed as unevenly as the plan allows the probability is between "
-        f"{low:.4f} and {high:.4f}."
+        "For values skewed, or tied together, as far as the plan allows the probability was found "
+        f"between {low:.4f} and {high:.4f}; other shapes were not tried."
     )
     return (*said, text), (low, high)

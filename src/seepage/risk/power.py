@@ -93,8 +93,8 @@ class PowerResult(Result):
     law_error : float
         Most that the law used is known to be off by; 0 where it is exact, or drawn.
     shape_range : pair of float, or None
-        Power for numeric values that are distributed as unevenly as the plan allows, under
-        randomised response; None where nothing depends on it.
+        Least and largest power found for numeric values skewed, or tied together, as far as the
+        plan allows, under randomised response; None where nothing depends on it.
     """
 
     design: Design
