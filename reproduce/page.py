@@ -34,8 +34,8 @@ INTRO = """\
 Each table and figure is computed by a script of the folder `reproduce/` from named data, and set
 beside what its paper prints. `make reproduce` runs all of them and writes pictures, tables and
 this page into `out/`; the environment variable `SEEPAGE_DATA` names the folder of the data sets.
-Scripts whose data are absent say so, and the others run. It takes about six minutes of processor
-time.
+Scripts whose data are absent say so, and the others run. It takes about thirteen minutes of
+processor time, more than half of it for the neural network of Table V.
 
 *Printed* is the paper's number, or what its text says of a figure whose values it does not list.
 *Within* means that ours agrees with it within the tolerance stated in the row; every other row is a

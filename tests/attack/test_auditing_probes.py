@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from seepage import InvalidInputError
 from seepage.attack.auditing import audit_mechanism
-from seepage.attack.probing import HOSTILE, probe_inputs
+from seepage.attack.probing import HOSTILE, _chance, probe_inputs
 
 CATEGORIES = ("a", "b", "c")
 NAN = float("nan")
@@ -171,6 +172,77 @@ def test_no_false_alarm():
 
     found = probe_inputs(wide, range(1, 61), inputs=[0], repeats=200, rng=7)
     assert {p.outcome for p in found} == {"accepted"}
+
+
+def test_lengths_give_values_away():
+    """Random contents never repeat, and say nothing; how long they are does."""
+
+    def sealed(value, rng):
+        return rng.bytes(len(str(value)))
+
+    inputs = ["ab", "abcd"]
+    found = probe_inputs(sealed, ["abc", "abcdefg", "x", "cd"], inputs=inputs, rng=8)
+    assert [p.outcome for p in found] == ["passed", "passed", "passed", "accepted"]
+    assert found[0].detail == "length 3, seen on no input, in 100% of reports"
+    assert found[1].detail == "length 7, seen on no input, in 100% of reports"
+    # All inputs give one length.
+    found = probe_inputs(sealed, ["abc", "a", "cd"], inputs=["ab"], rng=8)
+    assert [p.outcome for p in found] == ["passed", "passed", "accepted"]
+    assert found[0].detail == "lengths above 2, seen on no input, in 100% of reports"
+    assert found[1].detail == "lengths below 2, seen on no input, in 100% of reports"
+
+
+def test_lengths_among_many():
+    def padded(value, rng):
+        return "x" * int(rng.integers(1, 900) + (2000 if value == "far" else 0)) + str(rng.random())
+
+    far, near = probe_inputs(padded, ["far", "near"], inputs=["a"], repeats=2000, rng=9)
+    assert far.outcome == "passed"
+    assert far.detail.startswith("lengths above ")
+    assert near.outcome == "accepted"
+
+
+def test_numbers_beyond_all_others():
+    def noisy(values, rng):
+        return np.asarray(values, dtype=float) + rng.laplace(size=len(values))
+
+    found = probe_inputs(noisy, [10**6, -(10**6), 2.5, NAN], inputs=[0, 5], rng=10, vectorised=True)
+    assert [p.outcome for p in found] == ["passed", "passed", "accepted", "passed"]
+    assert found[0].detail.startswith("numbers above ")
+    assert found[1].detail.startswith("numbers below ")
+
+
+def test_lengths_inside_of_reports():
+    def pair(value, rng):
+        return (int(rng.integers(2)), rng.bytes(4 + len(value)))
+
+    found = probe_inputs(pair, ["longer", "b"], inputs=["a", "c"], rng=11)
+    assert [p.outcome for p in found] == ["passed", "accepted"]
+
+
+def test_many_inputs_make_no_false_alarm():
+    """One input in a hundred has a rare report; a value like it is no stranger."""
+
+    def rare(values, rng):
+        kinds = np.asarray(values)
+        return np.where((kinds >= 99) & (rng.random(len(kinds)) < 0.006), 1, 0)
+
+    alarms = 0
+    for seed in range(300):
+        found = probe_inputs(rare, [100], inputs=range(100), repeats=100, rng=seed, vectorised=True)
+        alarms += found[0].outcome == "passed"
+    assert alarms == 0  # each with a chance of at most 1e-6
+
+
+def test_the_chance_of_a_false_alarm_by_enumeration():
+    n, others, often = 4, 5, 3
+    hits = [
+        sum(each < n for each in chosen) == often
+        for chosen in itertools.combinations(range(n + others), often)
+    ]
+    assert _chance(often, n, others) == pytest.approx(sum(hits) / len(hits), rel=1e-12)
+    assert _chance(0, n, others) == pytest.approx(1)
+    assert _chance(20, 20, 20) == pytest.approx(1 / math.comb(40, 20))
 
 
 @pytest.mark.parametrize(

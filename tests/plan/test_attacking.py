@@ -350,9 +350,67 @@ def test_given_tree(plan):
 
 def test_falls_back_to_the_tree_where_exact_inference_does_not_fit(plan, monkeypatch):
     monkeypatch.setattr("seepage.plan.attacking.MAX_TERMS", 10)
-    found = attack_plan(people(), plan, "pay", ("bayes",))
+    found = attack_plan(people(), plan, "pay", ("bayes",), draw="model")
     assert [each.name for each in found.main.attackers] == ["prior", "tree"]
     assert any("Bayes on the dependency tree took its place" in x for x in found.assumptions)
+    # What was learned from a sample needs no sum over its combinations.
+    found = attack_plan(people(), plan, "pay", ("bayes",))
+    assert [each.name for each in found.main.attackers] == ["prior", "bayes"]
+    bayes = found.main.attackers[1]
+    assert (bayes.largest_ratio, bayes.bound_method) == (None, None)
+    assert bayes.score.advantage.lower > 0
+    assert any("'bayes' did without, and has no log-ratio" in x for x in found.assumptions)
+
+
+def test_bayes_learns_from_a_sample_only(plan, monkeypatch):
+    held = attack_plan(people(), plan, "pay", ("bayes",), epsilons=[0.0, 2.0])
+    told = " ".join(held.assumptions)
+    assert "averages up to four descriptions" in told
+    assert told.count("Weights of the descriptions at ε = ") == 1
+    bayes = held.main.attacker("bayes")
+    assert bayes.bound_method == "joint"
+    assert bayes.largest_ratio <= held.main.bounds[0].leakage + 1e-12
+
+    def refused(*_args):
+        raise AssertionError
+
+    monkeypatch.setattr("seepage.plan.attacking.learned_population", refused)
+    monkeypatch.setattr("seepage.plan.attacking.ask_pooled", refused)
+    joint = joint_of((2, 3, 2), np.random.default_rng(0))
+    for options in ({"draw": "model"}, {"joint": joint}):  # the distribution is known
+        found = attack_plan(people(), plan, "pay", ("bayes",), **options)
+        assert "descriptions" not in " ".join(found.assumptions)
+    views = sampled_views(plan.domain, 2.0, 1)  # pairs are all that matters
+    assert attack_plan(people(), views, "pay", ("bayes",)).main.attackers[1].name == "bayes"
+    assert attack_plan(people(), plan, "pay", ("tree",)).main.attackers[1].name == "tree"
+
+
+def test_a_bound_that_excludes_nothing_says_so():
+    joint = joint_of((2, 3), np.random.default_rng(4))
+    open_plan = independent(domain_of(2, 3), INF)
+    told = simulated(open_plan, np.diag([0.5, 0.5])[:, [0, 1, 1]], ()).verdict
+    assert "For attackers with the reports of the others the bound excludes nothing here." in told
+    told = simulated(independent(domain_of(2, 2), INF), np.diag([0.5, 0.5])).verdict
+    assert "The exact leakage of ∞ nats excludes nothing here." in told
+    told = simulated(independent(domain_of(2, 2), 9.0), np.diag([0.5, 0.5])).verdict
+    assert "The exact leakage of 9 nats excludes next to nothing here." in told
+    told = simulated(independent(domain_of(2, 3), 1.0), joint).verdict
+    assert "No attacker can exceed " in told
+    assert "excludes" not in told
+
+
+def test_bounds_by_tree_and_budgets_that_exclude_nothing(monkeypatch):
+    monkeypatch.setattr("seepage.plan.attack_bounds.MAX_CELLS", 0)
+    plan = independent(domain_of(2, 2), INF)
+    assert (
+        "∞ nats along the dependency tree excludes nothing"
+        in simulated(plan, np.diag([0.5, 0.5])).verdict
+    )
+    monkeypatch.setattr("seepage.plan.attack_bounds.MAX_PAIR", 0)
+    assert (
+        "The sum of the budgets, ∞ nats, excludes nothing here."
+        in simulated(plan, np.diag([0.5, 0.5])).verdict
+    )
 
 
 def test_bound_without_a_joint_table(plan, monkeypatch):

@@ -6,8 +6,9 @@ value that comes out as it went in was not randomised, and the report gives it a
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,9 +16,17 @@ import numpy as np
 
 from seepage._numeric import check_size
 from seepage.attack._observations import Codebook
-from seepage.attack._parts import Column, key, label, split
+from seepage.attack._parts import (
+    Column,
+    Parts,
+    items_of,
+    key,
+    label,
+    lengths_of,
+    split,
+    unsplit,
+)
 from seepage.attack._source import Randomiser, RandomiserError, Source, check_inputs, identity
-from seepage.attack.distinguish import binomial_limits
 from seepage.errors import InvalidInputError
 
 Outcome = Literal["refused", "accepted", "passed"]
@@ -26,6 +35,13 @@ inputs of the domain do not have, so that the value was not hidden among them.""
 
 HOSTILE: tuple[Any, ...] = ("unknown category", None, float("nan"), "1", 1, True, -1, 10**6)
 """Values that seldom belong to a domain; leave out those that belong to yours."""
+
+Place = tuple[Literal["value", "length"], int]
+"""A component, or its length."""
+
+Range = tuple[float, float]
+
+WORDS = {"value": "numbers", "length": "lengths"}
 
 ERROR = 1e-6
 """Chance of calling one value "passed" that has the reports of the domain."""
@@ -89,8 +105,11 @@ def probe_inputs(
     Notes
     -----
     A value is called "passed" when one component of its reports has a value that no report on an
-    input has, significantly often. The chance that this happens to a value with the same reports as
-    an input is below 1e-6 for each value of a component.
+    input has, significantly often; or when numbers, or lengths of texts and lists, lie above or
+    below all of those on inputs. If its reports are distributed as those on one of the inputs, of n
+    and n' such reports together all c that have the property are among its own n with probability
+    ``C(n, c)/C(n + n', c)``; this is at most 1e-6 where the value is called "passed", for each
+    value of a component.
     """
     source = Source.of(randomiser, vectorised, rng)
     count = check_size(repeats, "repeats")
@@ -107,32 +126,82 @@ def probe_inputs(
     drawn = [source.draw(value, count) for value in known]
     samples = [split(reports, count) for reports in drawn]
     book = Codebook.of(samples, drawn)
-    return tuple(_probe(source, value, count, book, count * len(known)) for value in strange)
+    if book.whole:
+        samples = [unsplit(items_of(reports)) for reports in drawn]
+    ranges = _ranges(samples)
+    return tuple(_probe(source, value, count, book, ranges) for value in strange)
 
 
-def _probe(source: Source, value: Any, count: int, book: Codebook, seen: int) -> Probe:
+def _probe(
+    source: Source, value: Any, count: int, book: Codebook, ranges: Mapping[Place, Range]
+) -> Probe:
     reports, errors = _reports(source, value, count)
     refusals = len(errors) / count
     if reports is None:
         ((detail, _),) = Counter(errors).most_common(1)
         return Probe(label(value), "refused", detail, 1.0)
     n = len(reports)
-    parts = split(reports, n)
-    if book.whole:
-        odd = _odd(book.encode(reports, n)[:, 0] == book.columns[0].other, list(reports))
-    elif parts.shape != book.shape:
+    parts = unsplit(items_of(reports)) if book.whole else split(reports, n)
+    odd: list[tuple[int, str]] = []
+    if parts.shape != book.shape:
         odd = [(n, "a report of another shape")]
     else:
         codes = book.encode(reports, n)
-        odd = []
         for j, column in enumerate(parts.columns):
-            odd += _odd(codes[:, j] == book.columns[j].other, column)
+            shown = list(reports) if book.whole else column
+            odd += _odd(codes[:, j] == book.columns[j].other, shown)
+        for j, which in enumerate(book.lengths, start=book.contents):
+            found = _odd(codes[:, j] == book.columns[j].other, lengths_of(parts, which))
+            odd += [(often, f"length {text}") for often, text in found]
+        for place, known in ranges.items():
+            odd += _beyond(_ordered(parts, place), known, WORDS[place[0]])
     often, what = max(odd, default=(0, ""), key=lambda found: found[0])
-    least = binomial_limits(often, n, ERROR / 2)[0]
-    if often and least > binomial_limits(0, seen, ERROR / 2)[1]:
+    if often and _chance(often, n, count) <= ERROR:
         own = "the value itself" if what == label(value) else f"{what}, seen on no input"
         return Probe(label(value), "passed", f"{own}, in {often / n:.0%} of reports", refusals)
     return Probe(label(value), "accepted", "reports like those on inputs", refusals)
+
+
+def _chance(often: int, n: int, others: int) -> float:
+    """Chance that all of so many marked reports are among n, not among the others, if alike."""
+    return math.exp(
+        math.lgamma(n + 1) - math.lgamma(n - often + 1)
+        + math.lgamma(n + others - often + 1) - math.lgamma(n + others + 1)
+    )  # fmt: skip
+
+
+def _ranges(samples: Sequence[Parts]) -> dict[Place, Range]:
+    """Least and largest of numbers and lengths over all inputs, where they have an order."""
+    places: list[Place] = [("value", j) for j in range(len(samples[0].columns))]
+    places += [("length", j) for j in sorted({j for parts in samples for j in parts.lengths})]
+    found = {}
+    for place in places:
+        columns = [_ordered(parts, place) for parts in samples]
+        known = [column for column in columns if column is not None and column.size]
+        if len(known) == len(samples):
+            ends = min(float(c.min()) for c in known), max(float(c.max()) for c in known)
+            found[place] = ends
+    return found
+
+
+def _ordered(parts: Parts, place: Place) -> Column | None:
+    """Numbers or lengths of a component, without NaN; None if it has no order."""
+    kind, j = place
+    if kind == "length":
+        return lengths_of(parts, j)
+    column = parts.columns[j]
+    if column.dtype.kind not in "iuf":
+        return None
+    return column[~np.isnan(column)] if column.dtype.kind == "f" else column
+
+
+def _beyond(column: Column | None, known: Range, words: str) -> list[tuple[int, str]]:
+    """How many are above and below what is known."""
+    if column is None:
+        return []
+    low, high = known
+    above, below = int((column > high).sum()), int((column < low).sum())
+    return [(above, f"{words} above {high:g}"), (below, f"{words} below {low:g}")]
 
 
 def _odd(marked: Any, column: Column | list[Any]) -> list[tuple[int, str]]:

@@ -52,7 +52,11 @@ class World:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """Checked arguments, and what is the same for every plan of a sweep."""
+    """Checked arguments, and what is the same for every plan of a sweep.
+
+    `sampled` says that Bayes' rule has to learn the distribution from records and is tried on
+    others, so that `learning` and `checking` are filled.
+    """
 
     plan: CollectionPlan
     secret: str
@@ -68,6 +72,7 @@ class Case:
     seed: int
     stage: Stage
     step: Step
+    sampled: bool = False
 
     def rng(self, purpose: int) -> np.random.Generator:
         """A stream of its own for each purpose, the same for every plan of a sweep."""
@@ -137,12 +142,14 @@ def prepare_case(
             evaluated = evaluated[np.sort(order.permutation(len(evaluated))[:most])]
     _check_values(setting, world)
     learning = checking = world.codes[:0]
-    if LEARNERS & set(names):
+    sampled = "bayes" in names and joint is None and draw == "held-out"
+    sampled = sampled and not setting.one_report and bool(setting.nodes)
+    if sampled or LEARNERS & set(names):
         learning, checking = _lessons(setting, world, order)
     case = Case(
         setting.plan, setting.secret, setting.own_report, names, world, learning, checking,
         evaluated, tree, min(copies, max(1, MAX_ROWS // max(1, len(learning)))), confidence, seed,
-        stage or (lambda _: None), step or (lambda _done, _total: None),
+        stage or (lambda _: None), step or (lambda _done, _total: None), sampled,
     )  # fmt: skip
     return source, case
 

@@ -211,10 +211,12 @@ class AttackReport(Result):
         rest = [each for each in main.attackers if each.name != "prior"]
         if not rest:
             alone = _share(best.score.accuracy)
+            most = f"No attacker with {seen} can exceed {main.bound.accuracy:.1%}."
+            if nothing := _excluding(main.bound.accuracy):
+                most = f"For attackers with {seen} the bound excludes {nothing} here."
             return (
                 f"Without reports, {self.secret!r} is named rightly in {alone} of "
-                f"{self.evaluated:,} {where} records. No attacker with {seen} can exceed "
-                f"{main.bound.accuracy:.1%}."
+                f"{self.evaluated:,} {where} records. {most}"
             )
         gain = max(rest, key=lambda each: each.score.accuracy.estimate)
         accuracy, advantage = gain.score.accuracy, gain.score.advantage
@@ -234,12 +236,21 @@ class AttackReport(Result):
                     f"in {_share(balanced)}, against {self.baseline_balanced:.1%} without reports."
                 )
         bound = main.bound
-        how = {
-            "joint": "by the exact leakage",
-            "tree": "if the data follow the dependency tree, by a leakage",
-            "group": "by the budgets, a leakage",
-        }[bound.method]
-        most = f"No attacker can exceed {bound.accuracy:.1%}, {how} of {_nats(bound.leakage)} nats."
+        nats = f"{_nats(bound.leakage)} nats"
+        if nothing := _excluding(bound.accuracy):
+            what = {
+                "joint": f"The exact leakage of {nats}",
+                "tree": f"The leakage of {nats} along the dependency tree",
+                "group": f"The sum of the budgets, {nats},",
+            }[bound.method]
+            most = f"{what} excludes {nothing} here."
+        else:
+            how = {
+                "joint": "by the exact leakage",
+                "tree": "if the data follow the dependency tree, by a leakage",
+                "group": "by the budgets, a leakage",
+            }[bound.method]
+            most = f"No attacker can exceed {bound.accuracy:.1%}, {how} of {nats}."
         if self.refuting is not None and bound.method == "group":
             item, who = self.refuting
             where = "" if item is main else f" at ε = {item.epsilon:g}"
@@ -342,6 +353,11 @@ def _round(item: AttackRound) -> dict[str, Any]:
 
 def _limits(interval: Interval) -> dict[str, float]:
     return {"value": interval.estimate, "lower": interval.lower, "upper": interval.upper}
+
+
+def _excluding(accuracy: float) -> str:
+    """What a bound of 100 %, or one that is rounded to it, excludes; empty for others."""
+    return "nothing" if accuracy >= 1 else "next to nothing" if accuracy >= 0.9995 else ""
 
 
 def _share(interval: Interval) -> str:

@@ -10,22 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from seepage._numeric import FloatArray, IntArray, check_size
-from seepage.attack.bayes import (
-    MAX_TERMS,
-    JointModel,
-    LikelihoodModel,
-    Model,
-    PairModel,
-    PriorModel,
-    TreeModel,
-    log_ratios,
-    posterior,
-)
-from seepage.attack.learned import Lesson, fit_boosting
+from seepage._numeric import check_size
+from seepage.attack.bayes import MAX_TERMS
+from seepage.attack.pooled import Sketch
 from seepage.attack.population import Observations, Population
 from seepage.attack.scores import score, strangers
-from seepage.attack.transformer import fit_transformer
 from seepage.collect.collection import CollectionPlan
 from seepage.collect.mechanism import Rng
 from seepage.errors import CapacityError
@@ -45,6 +34,7 @@ from seepage.plan.attack_case import (
     inside,
     prepare_case,
 )
+from seepage.plan.attack_models import ask, ask_pooled, fit_attacker, learned_population
 from seepage.plan.attack_report import AttackerResult, AttackReport, AttackRound
 from seepage.plan.attack_setting import Setting
 from seepage.plan.attack_sweep import largest_budget, rescaled
@@ -81,6 +71,16 @@ LIMITS = (
 FALLBACK = (
     "Exact Bayes would go through {terms:,} pairs of records and combinations, above {limit:,}: "
     "Bayes on the dependency tree took its place."
+)
+WITHOUT_SUM = (
+    "A sum over the combinations of the training records would go through {terms:,} pairs of "
+    "records and combinations, above {limit:,}: 'bayes' did without, and has no log-ratio."
+)
+SAMPLED = (
+    "'bayes' knows the population by a sample, {n:,} training records. It averages up to four "
+    "descriptions learned from them: their joint distribution, the same smoothed, hidden classes, "
+    "and draws from these. Weights are those that make one in ten of these records, set aside at "
+    "first, most likely. Its log-ratio is that of the joint distribution of the training records."
 )
 RARE = "Values of {secret!r} that no training record has are never guessed: {values}."
 
@@ -119,7 +119,9 @@ def attack_plan(
     secret : str
         The attribute to be guessed.
     attackers : sequence of {"prior", "bayes", "tree", "boosting", "tabtransformer"}
-        "prior": the likeliest value, always added. "bayes": exact, from the joint distribution.
+        "prior": the likeliest value, always added. "bayes": Bayes' rule, exact where the joint
+        distribution is given or records are drawn from it; for held-out records with what can be
+        learned of the population from the training records (`seepage.attack.pooled`).
         "tree": Bayes on the Chow–Liu tree. "boosting": gradient boosting (scikit-learn).
         "tabtransformer": the attacker of the Dependency Triad paper (PyTorch). The last two need
         the extra ``attack``.
@@ -187,11 +189,12 @@ def attack_plan(
         copies=check_size(copies, "copies"), confidence=inside(confidence, "confidence"),
         rng=rng, stage=stage, step=step, reading=reading,
     )  # fmt: skip
-    main, notes = _round(case, setting, largest_budget(chosen))
+    sketches = learned_population(case, setting) if case.sampled else None
+    main, notes = _round(case, setting, largest_budget(chosen), sketches)
     rounds = []
     for epsilon, scaled in sweep:
         case.stage(f"Attacking at ε = {epsilon:g}")
-        rounds.append(_round(case, replace(setting, plan=scaled), epsilon)[0])
+        rounds.append(_round(case, replace(setting, plan=scaled), epsilon, sketches)[0])
     truth = setting.secret_codes(case.evaluated)
     prior = setting.population(case.world.codes, case.world.weights).prior
     return AttackReport(
@@ -212,7 +215,9 @@ def attack_plan(
     )
 
 
-def _round(case: Case, setting: Setting, epsilon: float) -> tuple[AttackRound, tuple[str, ...]]:
+def _round(
+    case: Case, setting: Setting, epsilon: float, sketches: tuple[Sketch, Sketch] | None
+) -> tuple[AttackRound, tuple[str, ...]]:
     """All attackers under one plan."""
     population = setting.population(case.world.codes, case.world.weights)
     reports = setting.plan.randomize_codes(case.evaluated, rng=case.rng(1))
@@ -221,7 +226,9 @@ def _round(case: Case, setting: Setting, epsilon: float) -> tuple[AttackRound, t
     wanted = "tree" in case.names or case.tree is not None
     fits = setting.one_report or _terms(seen, population) <= MAX_TERMS
     names, notes = case.names, []
-    if "bayes" in names and not fits:
+    if "bayes" in names and not fits and sketches is not None:
+        notes.append(WITHOUT_SUM.format(terms=_terms(seen, population), limit=MAX_TERMS))
+    elif "bayes" in names and not fits:
         names = tuple(dict.fromkeys("tree" if name == "bayes" else name for name in names))
         wanted = True
         notes.append(FALLBACK.format(terms=_terms(seen, population), limit=MAX_TERMS))
@@ -236,15 +243,15 @@ def _round(case: Case, setting: Setting, epsilon: float) -> tuple[AttackRound, t
     results = []
     for name in names:
         case.stage(f"Attacker {name}")
-        model = _fit(name, case, setting, population, dependency)
-        ratio: float | None = None
-        if name in {"bayes", "tree"} and isinstance(model, (JointModel, PairModel, TreeModel)):
-            beliefs, ratio = _by_likelihood(model, seen)
+        if name == "bayes" and sketches is not None:
+            beliefs, ratio, note = ask_pooled(case, setting, sketches, seen, exact=fits)
+            notes.append(note)
         else:
-            beliefs = model.predict_proba(seen)
+            model = fit_attacker(name, case, setting, population, dependency)
+            beliefs, ratio = ask(model, seen)
         result = score(truth, beliefs, population.prior, others, case.confidence)
-        exact = name == "bayes" or setting.one_report
-        method = None if ratio is None else "joint" if exact else "tree"
+        knows_joint = name == "bayes" or setting.one_report
+        method = None if ratio is None else "joint" if knows_joint else "tree"
         results.append(AttackerResult(name, result, ratio, method))
     possible = best_success(setting, population, frequencies)
     return AttackRound(epsilon, tuple(results), bounds, possible), tuple(notes)
@@ -262,42 +269,8 @@ def _tree(
         return None
 
 
-def _by_likelihood(
-    model: JointModel | PairModel | TreeModel, seen: Observations
-) -> tuple[FloatArray, float]:
-    logs = model.log_likelihood(seen)
-    return posterior(model.prior, logs), float(log_ratios(model.prior, logs).max())
-
-
 def _terms(seen: Observations, population: Population) -> int:
     return seen.size * len(np.unique(population.nodes, axis=0))
-
-
-def _fit(
-    name: AttackerName,
-    case: Case,
-    setting: Setting,
-    population: Population,
-    tree: DependencyTree | None,
-) -> Model | LikelihoodModel:
-    if name == "prior":
-        return PriorModel(population.prior)
-    if name in {"bayes", "tree"}:
-        if setting.one_report:
-            return PairModel.fit(population)
-        if name == "bayes" or tree is None:
-            return JointModel.fit(population)
-        position = {label: i for i, label in enumerate(setting.labels)} | {setting.secret: -1}
-        return TreeModel.fit(population, [(position[a], position[b]) for a, b in tree.named_edges])
-    train = _lesson(setting, np.tile(case.learning, (case.copies, 1)), case.rng(3))
-    check = _lesson(setting, case.checking, case.rng(4))
-    fit = fit_boosting if name == "boosting" else fit_transformer
-    return fit(train, check, setting.k, case.seed % 2**31, case.step)
-
-
-def _lesson(setting: Setting, codes: IntArray, rng: np.random.Generator) -> Lesson:
-    reports = setting.plan.randomize_codes(codes, rng=rng)
-    return Lesson(setting.observe(reports, evidence=False), setting.secret_codes(codes))
 
 
 def _assumptions(case: Case, setting: Setting, draw: Draw) -> list[str]:
@@ -308,6 +281,8 @@ def _assumptions(case: Case, setting: Setting, draw: Draw) -> list[str]:
     known = EMPIRICAL if case.world.weights is None else GIVEN
     found.append(known.format(n=len(case.world.codes)))
     found.append((HELD_OUT if draw == "held-out" else DRAWN).format(n=n))
+    if case.sampled:
+        found.append(SAMPLED.format(n=len(case.world.codes)))
     if LEARNERS & set(case.names):
         rows = len(case.learning) * case.copies
         found.append(LEARNING.format(n=rows, copies=case.copies))

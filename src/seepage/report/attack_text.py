@@ -81,7 +81,8 @@ def _attackers(result: AttackReport) -> Iterable[Text]:
         best = result.main.best_possible
         gain = points(best - result.baseline)
         text = f"{'best possible':<{NAME}}{percent(best):>7}{'':>15}{gain:>7}"
-        yield Text.assemble((text, "cyan"), ("  exact Bayes, in expectation", "dim"))
+        told = "if records are like those known" if result.held_out else "exact Bayes, on average"
+        yield Text.assemble((text, "cyan"), (f"  {told}", "dim"))
     bound = result.main.bound
     yield Text.assemble(
         f"{'at most':<{NAME}}{percent(bound.accuracy):>7}{'':>15}",
