@@ -69,9 +69,10 @@ def attack(
             metavar="A,B",
             show_default=False,
             rich_help_panel=PANEL,
-            help="prior: the likeliest value, always there; bayes: Bayes' rule with what "
-            "the training records tell of the population; tree: the same on the dependency tree; boosting: gradient boosting; "
-            "tabtransformer: a neural network. The last two need the extra 'attack'. "
+            help="prior: the likeliest value, always there; bayes: Bayes' rule with what the "
+            "training records tell of the population; tree: the same on the dependency tree; "
+            "boosting: gradient boosting; tabtransformer: a neural network. The last two need the "
+            "extra 'attack'. "
             "\\[default: bayes]",
         ),
     ] = None,
