@@ -58,7 +58,7 @@ def test_every_kind_of_source(
         assert read == made
         assert read.source == name
     both = [tmp_path / "reports.csv"] * 2
-    assert estimate(both, plan) == made + made
+    assert estimate(both, plan) == made + estimate(reports, plan)
     assert estimate(both, plan).source == "reports.csv and 1 more"
     frame = pl.read_parquet(tmp_path / "reports.parquet")
     assert estimate(frame, plan).sums.size == 600

@@ -183,20 +183,32 @@ def test_no_part_counts_twice(plan: CollectionPlan, parts: list[Path], tmp_path:
             with pytest.raises(InvalidInputError, match="expected different parts") as caught:
                 use(given_twice, plan)
             assert message in str(caught.value)
-    with pytest.raises(InvalidInputError, match="same file of counts"):
+    with pytest.raises(InvalidInputError, match="the same counts"):
         estimate(iter([parts[0], copy]), plan)
-    with pytest.raises(InvalidInputError, match="same file of counts"):
+    with pytest.raises(InvalidInputError, match="the same counts"):
         read_report_counts(both, plan) + read_report_counts(parts[0], plan)
-    # In memory, records that came in no file are added as they come.
-    made = count_reports(drawn(plan, 100), plan)
-    assert (made + made).size == 200
+
+
+def test_what_was_saved_is_known_in_memory(plan: CollectionPlan, tmp_path: Path) -> None:
+    one, two = (count_reports(drawn(plan, n), plan) for n in (100, 60))
+    write_report_counts(one, tmp_path / "one.counts")
+    with pytest.raises(InvalidInputError, match="the same counts"):
+        one + read_report_counts(tmp_path / "one.counts", plan)
+    with pytest.raises(InvalidInputError, match="the same counts"):
+        two + two
+    write_report_counts(one + two, tmp_path / "both.counts")
+    with pytest.raises(InvalidInputError, match=r"both\.counts and one\.counts: one is a copy"):
+        estimate([tmp_path / "both.counts", tmp_path / "one.counts"], plan)
+    # What was never saved has no mark to be known by: batches are added as they come.
+    assert (two + count_reports(drawn(plan, 60), plan)).size == 120
+    assert two.empty + two.empty == two.empty
 
 
 def test_parts_with_equal_counts_are_told(plan: CollectionPlan, tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("one.counts", "retry.counts")]
     for path in paths:
         write_report_counts(count_reports(drawn(plan, 100), plan), path)
-    told = "one.counts and retry.counts hold the same counts of reports: if these are the same"
+    told = "one.counts and retry.counts hold the same counts: if they are of the same reports"
     found = estimate(paths, plan)
     assert any(told in note for note in found.doubts)
     write_report_counts(merge_report_counts(paths, plan), tmp_path / "both.counts")

@@ -63,7 +63,7 @@ class Estimates(Result):
     notes : tuple of str
         Sentences on how they were read.
     parts : tuple of (str, int)
-        The files of counts that are in the sums: what they are known by, and their records.
+        The counts that are in the sums and were saved: what they are known by, and their records.
     """
 
     plan: CollectionPlan
@@ -151,11 +151,12 @@ class Estimates(Result):
         if set(self.sums.grams) != set(other.sums.grams):
             msg = "expected estimates with covariance on both sides, got one without"
             raise InvalidInputError(msg)
-        twice = {name for name, _ in self.parts} & {name for name, _ in other.parts}
-        if twice:
+        mine, theirs = self._known_parts, other._known_parts
+        twice = {mark for mark, _ in mine} & {mark for mark, _ in theirs}
+        if twice or (self is other and self.size):
             msg = (
-                f"expected different parts, got the same file of counts in {self.source} and "
-                f"{other.source}: its records would count twice"
+                f"expected different parts, got the same counts in {self.source} and "
+                f"{other.source}: their records would count twice"
             )
             raise InvalidInputError(msg)
         source = self.source if self.source == other.source else f"{self.source}, {other.source}"
@@ -165,7 +166,7 @@ class Estimates(Result):
             sums=self.sums + other.sums,
             source=source,
             notes=notes,
-            parts=(*self.parts, *other.parts),
+            parts=(*mine, *theirs),
         )
 
     def __radd__(self, other: int) -> Estimates:
@@ -207,6 +208,11 @@ class Estimates(Result):
         """
         rest = self.size - sum(n for _, n in self.parts)
         return (*self.parts, (self._mark, rest)) if rest else self.parts
+
+    @property
+    def _known_parts(self) -> tuple[tuple[str, int], ...]:
+        """`parts`, with the mark of the other records once it was given away, as in a file."""
+        return self.marked_parts if "_mark" in self.__dict__ else self.parts
 
     @cached_property
     def _mark(self) -> str:

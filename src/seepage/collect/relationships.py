@@ -149,7 +149,10 @@ class ReportedRelationships:
 
     def __post_init__(self) -> None:
         if not isinstance(self.reports, CollectedReports):
-            msg = f"expected the reports of a collection, got {self.reports!r}"
+            msg = (
+                f"expected the reports of a collection, got {type(self.reports).__name__}; counts "
+                "of reports serve estimates of tables only"
+            )
             raise InvalidInputError(msg)
         level = as_float_array(self.confidence, "confidence")
         if level.ndim or not 0 < level < 1:

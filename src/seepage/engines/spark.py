@@ -215,6 +215,9 @@ def randomize(
     If the whole job fails, remove the folder, publish nothing of it, and start again.
     Never publish the reports of two runs on the same records.
 
+    A first look, whether there are records at all, computes part of the frame before the reports
+    are written. A frame that takes long is better written first, and read again.
+
     Every task draws entropy of the operating system of its executor. There is no seed: simulate
     with `seepage.randomize` on a sample.
 
@@ -405,9 +408,9 @@ def _spark_errors(out: str | None = None) -> Iterator[None]:
         if own is not None:
             raise own from None
         what = "to be computed" if out is None else f"to be randomised and written to {out!r}"
-        msg = f"expected the {SOURCE} {what}, got an error: {_last_line(str(error))}"
+        msg = f"expected the {SOURCE} {what}, got an error: {_last_line(str(error)).rstrip('.')}"
         if out is not None:
-            msg += " Remove the folder before you start again, and publish nothing of it."
+            msg += ". Remove the folder before you start again, and publish nothing of it."
         raise TableError(msg) from error
 
 

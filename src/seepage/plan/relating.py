@@ -498,6 +498,7 @@ def estimate_relationships(
             RECOMMENDED,
             *((SIMULATED,) if reports.simulated else ()),
             *notes,
+            *reports.plan.assumptions,
         ),
         source=name,
         needed=records_needed(

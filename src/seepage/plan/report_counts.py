@@ -141,13 +141,13 @@ def read_report_counts(path: str | Path, plan: CollectionPlan | str | Path) -> E
 
 
 def merge_report_counts(
-    paths: Iterable[str | Path], plan: CollectionPlan | str | Path
+    paths: str | Path | Iterable[str | Path], plan: CollectionPlan | str | Path
 ) -> Estimates:
     """Read several files of counts of reports and add them up.
 
     Parameters
     ----------
-    paths : iterable of paths
+    paths : path or iterable of paths
         See `read_report_counts`; at least one.
     plan : CollectionPlan or path of a plan file
 
@@ -158,7 +158,7 @@ def merge_report_counts(
     SeepageError
         As `read_report_counts`.
     """
-    listed = list(paths)
+    listed = [paths] if isinstance(paths, (str, Path)) else list(paths)
     if not listed:
         msg = "expected at least one file of counts, got none"
         raise InvalidInputError(msg)
@@ -206,7 +206,7 @@ def _added(parts: Sequence[Any], items: Sequence[Any]) -> Estimates:
     """The sum of parts, each read when it is its turn; what is there twice is refused or told."""
     places: dict[Path, object] = {}
     marks: dict[str, str] = {}
-    alike: dict[tuple[str, bytes], str] = {}
+    alike: dict[bytes, str] = {}
     notes: list[str] = []
     total: Estimates | None = None
     for item, make in zip(items, parts, strict=True):
@@ -221,14 +221,17 @@ def _added(parts: Sequence[Any], items: Sequence[Any]) -> Estimates:
         for mark, _ in part.parts:
             if mark in marks:
                 same = f"{marks[mark]} and {name}"
-                msg = f"expected different parts, got the same counts in {same}: one is a copy"
+                msg = (
+                    f"expected different parts, got the same counts in {same}: one is a copy of "
+                    "the other, or holds it"
+                )
                 raise InvalidInputError(msg)
             marks[mark] = name
-        key = (part.source, _digest(part.sums))
+        key = _digest(part.sums)
         if key in alike:
             notes.append(
-                f"{alike[key]} and {name} hold the same counts of {part.source}: if these are the "
-                "same records, each counts twice."
+                f"{alike[key]} and {name} hold the same counts: if they are of the same reports, "
+                "each counts twice."
             )
         alike.setdefault(key, name)
         total = part if total is None else total + part
@@ -260,8 +263,8 @@ def _chosen(part: Estimates, wanted: Estimates, name: str) -> Estimates:
         known = [" × ".join(names) for names in part.sets]
         msg = (
             f"expected counts of the tables that are to be estimated, got none of {shown}{more} in "
-            f"{name}.{did_you_mean(shown, known)} Ask for others (--marginals, --columns), or "
-            "count the reports for these."
+            f"{name}, which holds tables of {_widths(part)}.{did_you_mean(shown, known)} Ask for "
+            "others (--marginals, --columns), or count the reports for these."
         )
         raise InvalidInputError(msg)
     if not set(wanted.sums.grams) <= set(sums.grams):
@@ -276,6 +279,13 @@ def _chosen(part: Estimates, wanted: Estimates, name: str) -> Estimates:
         grams={key: sums.grams[key] for key in wanted.sums.grams},
     )
     return replace(wanted, sums=kept, source=part.source, notes=part.notes, parts=part.parts)
+
+
+def _widths(part: Estimates) -> str:
+    """How many columns the tables of a part have, in words."""
+    found = sorted({len(names) for names in part.sets}, reverse=True)
+    words = ["single columns" if k == 1 else f"{k} columns" for k in found]
+    return " and of ".join(words if 1 in found else [*words, "single columns"])
 
 
 def _holds(sums: ReportSums, plan: CollectionPlan, names: tuple[str, ...]) -> bool:

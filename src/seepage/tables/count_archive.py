@@ -31,7 +31,7 @@ WIDTHS = (1, 2, 4, 8)
 """Bytes of an unsigned number."""
 
 _HEAD, _BODY = "counts.json", "tables.bin"
-_LONGEST_HEAD = 1 << 28
+_LONGEST_HEAD = 1 << 26
 
 Known = TypeVar("Known")
 Read = TypeVar("Read")
