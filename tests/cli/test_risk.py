@@ -191,9 +191,9 @@ def test_an_end_instead_of_an_answer(
 ) -> None:
     monkeypatch.setattr(risk_choose, "asks", lambda: True)
     result = CliRunner().invoke(app, ["risk", "choose", "--json"], input=answers)
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stdout == ""
-    assert "Aborted" in result.stderr
+    assert "error: expected an answer, got the end of the input" in result.stderr
 
 
 def test_an_interrupt_instead_of_an_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

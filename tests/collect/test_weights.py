@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +19,7 @@ from seepage.collect._weights import (
     ceil_share,
     log_ratio_up,
     ratio_exceeds,
+    sum_rounded,
     table_weights,
 )
 
@@ -215,3 +217,9 @@ def test_system_words_are_fresh_and_writable():
     bits = np.unpackbits(draw(20_000).view(np.uint8))
     # Five standard deviations.
     assert abs(int(bits.sum()) - bits.size / 2) < 2.5 * math.sqrt(bits.size)
+
+
+def test_sums_above_all_numbers() -> None:
+    assert sum_rounded([1e308, 1e308], up=True) == math.inf
+    assert sum_rounded([1e308, 1e308], up=False) == sys.float_info.max
+    assert sum_rounded([1e308, 7e307], up=True) >= 1.7e308

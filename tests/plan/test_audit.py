@@ -294,3 +294,10 @@ def test_celeba_total_of_the_published_table(data_dir):
         ]
         for epsilon, total in zip((0.5, 1.0), wanted, strict=True):
             assert sum(c.leakage(epsilon) for c in curves) == pytest.approx(total, abs=5.1e-5)
+
+
+@pytest.mark.parametrize("epsilon", [701.0, 1e5, 1.7e308])
+def test_factors_beyond_the_range_of_numbers(epsilon: float) -> None:
+    table = {"a": ["x", "x", "y", "y"] * 5, "b": ["u", "u", "v", "v"] * 5}
+    found = sp.audit(table, epsilon=epsilon)
+    assert f"by a factor of up to e^{epsilon:.4g}." in found.verdict

@@ -15,7 +15,7 @@ from seepage.plan.power_families import curve_of, plan_tests
 from seepage.plan.test_files import read_test_file
 from seepage.risk.designs import OneProportion, OneSampleMean, Values
 from seepage.risk.multiple import PlannedTest, family_power
-from seepage.risk.protections import GaussianNoise, LaplaceNoise
+from seepage.risk.protections import GaussianNoise, LaplaceNoise, RandomizedResponse
 from seepage.risk.utility import utility_first
 
 Z = OneSampleMean(Values(0.5, 0, 1), known_sd=True)
@@ -57,6 +57,27 @@ def test_smallest_parameter_of_all(correction):
         assert room.feasible == (room.least <= room.most)
     assert json.loads(report.to_json())["rooms"][0]["least"] == report.rooms[0].least
     assert report.to_frame().height == 2 * len(TESTS)
+
+
+def test_every_test_has_its_own_number_of_answers():
+    values = Values(sd=0.3, low=0.0, high=1.0, on_grid=True)
+    tests = [
+        PlannedTest(OneSampleMean(values), 0.1, 200, k=5, name="five"),
+        PlannedTest(OneSampleMean(values), 0.1, 200, k=4, name="four"),
+        PlannedTest(OneProportion(0.3), 0.2, 100, name="share"),
+    ]
+    whole = family_power(tests, correction="none", protection=RandomizedResponse(2.0))
+    for test, found in zip(tests, whole.powers, strict=True):
+        alone = sp.power(
+            test.design, test.effect, test.n, protection=RandomizedResponse(2.0, test.k)
+        )
+        assert found == alone.power
+    report = plan_tests(
+        tests, families=["randomized_response"], target_loss=0.05, attack_power=0.02
+    )
+    assert not report.feasible
+    assert report.nearest
+    assert all(np.isfinite(region.attacks).all() for region in report.regions)
 
 
 def test_one_test_is_the_single_report():

@@ -461,6 +461,8 @@ def test_hostile_protections(bad):
         lambda: PairedDifference(None),
         lambda: TwoSampleMeans(V, 0),
         lambda: TwoSampleMeans(V, math.inf),
+        lambda: TwoSampleMeans(V, 1e300),
+        lambda: TwoProportions(0.5, 1e7),
         lambda: TwoProportions(1.5),
         lambda: TwoProportions(0.5, -1),
         lambda: Independence([[1, 2, 3]]),
@@ -480,6 +482,12 @@ def test_hostile_protections(bad):
 def test_hostile_designs(make):
     with pytest.raises(InvalidInputError, match="expected"):
         make()
+
+
+def test_tables_at_the_ends_of_the_numbers():
+    for scale in (5e-324, 1e-300, 1e300, 1e308):
+        joint = np.array([[1.0, 1.0], [1.0, 0.0]]) * scale
+        assert np.allclose(Independence(joint).joint, [[1 / 3, 1 / 3], [1 / 3, 0]], rtol=1e-15)
 
 
 def test_any_hostile_argument_gets_a_typed_error():

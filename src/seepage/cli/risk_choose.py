@@ -285,6 +285,7 @@ def _asked(question: str, default: str = "") -> str:
         line = sys.stdin.readline()
         if not line:
             typer.echo(err=True)  # the question stands on a line of its own
-            raise typer.Abort
+            msg = "expected an answer, got the end of the input"
+            raise InvalidInputError(msg)
         if line.strip() or default:
             return line.strip() or default

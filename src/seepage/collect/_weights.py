@@ -10,6 +10,7 @@ as the exact comparison asks for.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
@@ -68,7 +69,10 @@ def float_up(value: Decimal) -> float:
 def sum_rounded(values: Iterable[float], *, up: bool) -> float:
     """The sum of numbers in [0, ∞], rounded to the next float not below (not above) it."""
     terms = list(values)
-    nearest = math.fsum(terms)
+    try:
+        nearest = math.fsum(terms)
+    except OverflowError:  # finite numbers whose sum is above all floats
+        return math.inf if up else sys.float_info.max
     if math.isinf(nearest):
         return nearest
     exact = sum(map(Fraction, terms))

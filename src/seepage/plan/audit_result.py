@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -204,7 +205,7 @@ class AuditResult(Result):
         share = (
             "" if np.isinf(worst.epsilon) else f", {_percent(value / worst.epsilon)} of its budget"
         )
-        factor = "without bound" if np.isinf(value) else f"by a factor of up to {np.exp(value):.3g}"
+        factor = "without bound" if np.isinf(value) else f"by a factor of up to {_odds(value)}"
         ties = sum(pair.leakage.value >= value * (1 - 1e-9) for pair in self.pairs)
         which = "Worst pair" if ties == 1 else f"One of {ties} pairs that leak most"
         counted = ""
@@ -296,6 +297,11 @@ class AuditResult(Result):
                 for p in self.pairs
             ],
         }
+
+
+def _odds(nats: float) -> str:
+    """Factor by which odds can shift; as a power where it leaves the range of numbers."""
+    return f"e^{nats:.4g}" if nats > 700 else f"{math.exp(nats):.3g}"
 
 
 def _percent(share: float) -> str:

@@ -135,7 +135,7 @@ class FamilyReport(Result):
                 kept = family_power(
                     self.bare.tests, self.bare.alpha, correction=self.correction,
                     true_share=self.true_share,
-                    protection=protection_of(room.family, room.most, _size(self.bare.tests)),
+                    protection=protection_of(room.family, room.most),
                 )  # fmt: skip
                 told = _accepted(self.bare, kept, room.utility.rule)
                 if told:
@@ -206,14 +206,14 @@ class FamilyReport(Result):
         return tuple(self._region(room) for room in self.rooms)
 
     def _region(self, room: Room) -> FamilyRegion:
-        tests, k = self.bare.tests, _size(self.bare.tests)
+        tests = self.bare.tests
         least = None if room.utility is None else room.least
         marks = [x for x in (least, room.most) if x is not None and 1e-6 < x < 1e6] or [0.3, 3.0]
         grid = np.geomspace(min(marks) / 20, max(marks) * 20, REGION_POINTS).tolist()
         powers = [
             family_power(
                 tests, self.bare.alpha, correction=self.correction, true_share=self.true_share,
-                protection=protection_of(room.family, x, k), draws=2000,
+                protection=protection_of(room.family, x), draws=2000,
             ).powers
             for x in grid
         ]  # fmt: skip
@@ -367,11 +367,6 @@ def _accepted(bare: FamilyPower, kept: FamilyPower, rule: Rule) -> str:
     kind = "a relative loss of" if rule == "relative" else "a loss of"
     at = f"{kept.tests[worst].name!r} has power {words(round_down(powers[worst]))}"
     return f"{kind} {words(round_up(lost[worst]))} ({at})"
-
-
-def _size(tests: Sequence[PlannedTest]) -> int | tuple[int, int] | None:
-    sizes = {test.k for test in tests}
-    return sizes.pop() if len(sizes) == 1 else None
 
 
 def _binding(room: Room) -> str:

@@ -131,6 +131,7 @@ def power_page(report: PowerReport, *, date: str | None = None) -> str:
     name = describe(report.result.design)
     return render(
         "power.html.j2",
+        facts=_facts(report),
         date=date,
         title=name[0].upper() + name[1:],
         result=report,
@@ -140,6 +141,21 @@ def power_page(report: PowerReport, *, date: str | None = None) -> str:
         chart=drawn(power_chart(report), "Power of the test and of the attack"),
         not_protected=NOT_PROTECTED,
     )
+
+
+def _facts(report: PowerReport) -> list[str]:
+    """What stands below the verdict: the power, unless it says it, how sure it is, and k."""
+    result = report.result
+    facts = [] if result.verdict == report.verdict else [result.verdict]
+    if result.standard_error:
+        facts.append(f"Monte Carlo error of the power: {result.standard_error:.2g}.")
+    if result.law_error > 5e-5:
+        facts.append(f"Error of the law that was used: at most {result.law_error:.1g}.")
+    k = getattr(result.protection, "k", None)
+    if k is not None:
+        sizes = k if isinstance(k, tuple) else (k,)
+        facts.append(f"Number of answers k: {' and '.join(map(str, sizes))}.")
+    return facts
 
 
 def family_page(report: FamilyReport, *, date: str | None = None) -> str:

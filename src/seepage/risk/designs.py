@@ -22,6 +22,9 @@ from seepage._numeric import (
 from seepage.errors import InvalidInputError
 from seepage.tradeoff._common import one_number
 
+MAX_RATIO = 1_000_000
+"""Largest second group, in units of the first."""
+
 
 def _finite(value: object, name: str) -> float:
     number = one_number(as_float_array(value, name), name)  # type: ignore[arg-type]  # checked there
@@ -33,8 +36,8 @@ def _finite(value: object, name: str) -> float:
 
 def _ratio(value: float) -> float:
     number = _finite(value, "ratio")
-    if number <= 0:
-        msg = f"expected ratio in (0, inf), got {value!r}"
+    if not 0 < number <= MAX_RATIO:
+        msg = f"expected ratio in (0, {MAX_RATIO:,}], got {value!r}"
         raise InvalidInputError(msg)
     return number
 
@@ -289,15 +292,15 @@ class Independence:
         if not (np.isfinite(table) & (table >= 0)).all():
             msg = "expected joint to hold finite numbers of 0 or more, got others"
             raise InvalidInputError(msg)
-        total = table.sum()
+        table = table / (table.max() or 1.0)  # so that no sum overflows
         used = (table.sum(axis=1) > 0).sum(), (table.sum(axis=0) > 0).sum()
-        if min(used) < 2 or not np.isfinite(total):
+        if min(used) < 2:
             msg = (
                 "expected joint with two rows and two columns that occur, "
                 f"got {used[0]} and {used[1]}"
             )
             raise InvalidInputError(msg)
-        object.__setattr__(self, "joint", freeze(table / total))
+        object.__setattr__(self, "joint", freeze(table / table.sum()))
 
     @cached_property
     def margins(self) -> tuple[FloatArray, FloatArray]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -158,7 +158,8 @@ def family_power(
         Share of the tests with a true effect, in (0, 1]; the others have none. Bonferroni divides
         the level by the number of all tests, ``⌈m/true_share⌉``.
     protection : Protection, optional
-        The same for each test; its parameter is that of one release.
+        The same for each test; its parameter is that of one release. Where randomised response
+        does not say the number of values, each test does.
     draws, rng
         As in `power`.
 
@@ -210,6 +211,8 @@ def at_level(
 ) -> tuple[float, Standing, tuple[str, ...]]:
     """Power, standing and assumptions of one test at another level."""
     own = Level(alpha, test.alternative, level.draws, level.seed)
+    if isinstance(protection, RandomizedResponse) and protection.k is None:
+        protection = replace(protection, k=test.k)
     outcome = evaluate(test.design, test.case(own, protection))
     return outcome.power, outcome.standing, outcome.assumptions
 
