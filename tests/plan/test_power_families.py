@@ -76,6 +76,10 @@ def test_every_test_has_its_own_number_of_answers():
         tests, families=["randomized_response"], target_loss=0.05, attack_power=0.02
     )
     assert not report.feasible
+    utility = report.rooms[0].utility
+    assert utility is not None
+    for stated, counted in zip(report.bare.powers, utility.tests, strict=True):
+        assert stated == counted.unprotected  # what the loss is counted from is what is shown
     assert report.nearest
     assert all(np.isfinite(region.attacks).all() for region in report.regions)
 

@@ -26,9 +26,9 @@ from seepage.risk._rounding import round_down, round_up, words
 from seepage.risk.disclosure import PRIORS, Disclosure, disclosure
 from seepage.risk.multiple import Correction, FamilyPower, PlannedTest, check_tests, family_power
 from seepage.risk.planning import DRAWS
-from seepage.risk.protections import ProtectionFamily
+from seepage.risk.protections import ProtectionFamily, RandomizedResponse
 from seepage.risk.selection import Limit
-from seepage.risk.utility import Progress, Rule, protection_of, utility_first
+from seepage.risk.utility import Progress, Rule, among_answers, protection_of, utility_first
 from seepage.tradeoff import TradeOff
 from seepage.tradeoff._common import ONE_VALUE, REPLACE
 
@@ -295,9 +295,13 @@ def plan_tests(
     if not limits and target_loss is None:
         msg = "expected target_loss or a limit on the attacker for several tests, got neither"
         raise InvalidInputError(msg)
+    # What a loss is counted from: the answers themselves, where the families ask for answers only.
+    answers = any(among_answers(test.design) and test.k is not None for test in planned)
+    only = RandomizedResponse(math.inf) if names == ("randomized_response",) and answers else None
     bare = family_power(
-        planned, alpha, correction=correction, true_share=true_share, draws=draws, rng=rng
-    )
+        planned, alpha, correction=correction, true_share=true_share, draws=draws, rng=rng,
+        protection=only,
+    )  # fmt: skip
     limit = limit_of(limits, alpha0, belief)
     rooms = []
     for done, name in enumerate(names):

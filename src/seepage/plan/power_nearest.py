@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from seepage.plan.power_rooms import KINDS, Room, Wishes, protected_curve
+from seepage.plan.power_rooms import KINDS, Room, Wishes, outcome_of, protected_curve
 from seepage.risk._rounding import round_down, round_up, words
 from seepage.risk.power import PowerResult, power
 from seepage.risk.selection import Limit
@@ -82,7 +82,7 @@ def find_nearest(
             }[name]
             found.append(Nearest(room.family, "test", name, float(shown), f"{what} ({family})"))
     at_limit = _power(result, room, wishes, result.n)
-    loss = _loss(at_limit, wishes.rule)
+    loss = _loss(at_limit.type2, at_limit.unprotected_type2, wishes.rule)
     if math.isfinite(loss):
         up = round_up(loss)
         what = "a loss of" if wishes.rule == "absolute" else "a relative loss of"
@@ -114,26 +114,32 @@ def _power(result: PowerResult, room: Room, wishes: Wishes, n: int) -> PowerResu
     )  # fmt: skip
 
 
-def _loss(test: PowerResult, rule: str) -> float:
-    """What is lost in the sense of a rule, absolute or relative; ∞ where there is no number."""
-    bare = power(test.design, test.effect, test.n, test.alpha, alternative=test.alternative)
+def _loss(missed: float, bare: float, rule: str) -> float:
+    """What is lost in the sense of a rule, absolute or relative; ∞ where there is no number.
+
+    From the type II errors with and without protection.
+    """
     if rule == "absolute":
-        return max(0.0, test.type2 - bare.type2)
-    if rule == "relative" and bare.type2 > 0:
-        return max(0.0, test.type2 / bare.type2 - 1)
+        return max(0.0, missed - bare)
+    if rule == "relative" and bare > 0:
+        return max(0.0, missed / bare - 1)
     return math.inf
 
 
 def _records(result: PowerResult, room: Room, wishes: Wishes) -> int | None:
     """Number of records from which on the loss is within the wish: the first of its stretch."""
-    wish = wishes.target_loss
-    if wish is None or not room.most:
+    wish, most, k = wishes.target_loss, room.most, wishes.k
+    if wish is None or not most:
         return None
     if _power(result, room, wishes, result.n).standard_error:  # a draw for each size is too slow
         return None
 
     def meets(n: int) -> bool:
-        return _loss(_power(result, room, wishes, n), wishes.rule) <= wish
+        missed, bare = (
+            outcome_of(result, n, protection_of(room.family, x, k), wishes, wishes.draws).missed
+            for x in (most, math.inf)
+        )
+        return _loss(missed, bare, wishes.rule) <= wish
 
     low, high = result.n, 2 * result.n
     top = min(MOST_RECORDS, MOST_TIMES * result.n)

@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike
 from seepage._numeric import as_float_array, check_probability
 from seepage.errors import InfeasibleError, InvalidInputError
 from seepage.risk._families import response_curve
+from seepage.risk._outcome import Case, Outcome
 from seepage.risk._rounding import given, round_down, round_up, words
 from seepage.risk.designs import Design, releases_several
 from seepage.risk.disclosure import PRIORS, Disclosure, disclosure
 from seepage.risk.multiple import PlannedTest
 from seepage.risk.planning import DRAWS
-from seepage.risk.power import PowerResult, power
+from seepage.risk.power import PowerResult, check_level, evaluate
 from seepage.risk.protections import (
     GaussianNoise,
     LaplaceNoise,
@@ -297,13 +298,10 @@ def find_region(
     limit: Limit | None,
 ) -> Region:
     """Both sides over the parameter of a family, around what is asked for or given."""
+    draws = min(wishes.draws, REGION_DRAWS)
 
-    def power_at(parameter: float) -> PowerResult:
-        return power(
-            result.design, result.effect, result.n, result.alpha, alternative=result.alternative,
-            protection=protection_of(name, parameter, wishes.k),
-            draws=min(wishes.draws, REGION_DRAWS), rng=wishes.rng,
-        )  # fmt: skip
+    def power_at(parameter: float) -> Outcome:
+        return outcome_of(result, result.n, protection_of(name, parameter, wishes.k), wishes, draws)
 
     least = None if room is None or room.utility is None else room.least
     most = None if room is None else room.most
@@ -335,6 +333,14 @@ def find_region(
         ceiling=ceiling,
         attack=attack,
     )
+
+
+def outcome_of(
+    result: PowerResult, n: int, protection: Protection, wishes: Wishes, draws: int
+) -> Outcome:
+    """The same test with other records and protection, without what hangs on shapes of values."""
+    level = check_level(result.alpha, result.alternative, draws, wishes.rng)
+    return evaluate(result.design, Case(result.effect, n, level, protection))
 
 
 def _most(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,9 +30,9 @@ from seepage.risk.designs import Design
 from seepage.risk.disclosure import PRIORS, Disclosure
 from seepage.risk.planning import DRAWS, NeedResult, minimum_detectable_effect, sample_size
 from seepage.risk.power import PowerResult, power
-from seepage.risk.protections import Protection, ProtectionFamily
+from seepage.risk.protections import Protection, ProtectionFamily, RandomizedResponse
 from seepage.risk.selection import Limit
-from seepage.risk.utility import Rule
+from seepage.risk.utility import Rule, among_answers
 
 NOISE: tuple[ProtectionFamily, ...] = ("laplace", "gaussian")
 
@@ -232,8 +232,10 @@ def plan_test(
     InfeasibleError
         If an effect or a number of records that is looked for does not exist.
     """
+    names = check_families(families)
+    raw = _unprotected(design, protection, names, k)
     options: dict[str, Any] = {
-        "alternative": alternative, "protection": protection, "draws": draws, "rng": rng
+        "alternative": alternative, "protection": protection or raw, "draws": draws, "rng": rng
     }  # fmt: skip
     need = bare = None
     if effect is not None and n is not None:
@@ -250,8 +252,12 @@ def plan_test(
 
         need = find(**options)
         if protection is not None:
-            bare = find(**(options | {"protection": None}))
+            found = find(**(options | {"protection": raw}))
+            bare = replace(found, at=replace(found.at, protection=None))
         result = need.at
+    if protection is None and raw is not None:
+        result = replace(result, protection=None)
+        need = need and replace(need, at=result)
     if protection is not None:
         k = protection_k(protection)
     given = check_limits(relative_risk, attack_power, posterior, belief)
@@ -259,7 +265,6 @@ def plan_test(
     check_loss(target_loss, rule)
     rooms: list[Room] = []
     limit: Limit | None = None
-    names = check_families(families)
     if given or target_loss is not None:
         if protection is not None:
             msg = (
@@ -277,6 +282,20 @@ def plan_test(
     if protection is not None:
         risk = protected_risk(design, protection, prior=prior, alpha0=alpha0)
     return PowerReport(result, need, bare, risk, tuple(rooms), limit, wishes)
+
+
+def _unprotected(
+    design: Design,
+    protection: Protection | None,
+    names: tuple[ProtectionFamily, ...],
+    k: int | tuple[int, int] | None,
+) -> RandomizedResponse | None:
+    """What the test without protection is made with, where that is answers and not normal data."""
+    if isinstance(protection, RandomizedResponse):
+        k = protection.k
+    elif protection is not None or names != ("randomized_response",):
+        return None
+    return RandomizedResponse(np.inf, k) if isinstance(k, int) and among_answers(design) else None
 
 
 def check_families(names: Sequence[ProtectionFamily] | None) -> tuple[ProtectionFamily, ...]:

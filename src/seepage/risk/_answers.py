@@ -11,8 +11,7 @@ from seepage.risk.protections import RandomizedResponse
 
 ROUNDED = (
     "Values are rounded to the nearest answers above or below, at random and without bias, before "
-    "they are randomised; the most variance that this can add is taken, so the power is not "
-    "overstated by it."
+    "they are randomised; the power is about the least over what rounding can add to the variance."
 )
 AMONG = "The values are themselves among the answers, as planned: nothing is rounded."
 

@@ -97,6 +97,55 @@ def _leaning(k: int, m: float, v: float) -> FloatArray:
     return np.asarray(best / best.sum())
 
 
+def ended_law(k: int, mean: float, variance: float) -> FloatArray:
+    """Law on both ends and on the answers around the mean: the heaviest tails, shape (k,)."""
+    mean = min(max(mean, 0.0), 1.0)
+    low, high = bounds(k, mean)
+    share = min(max((variance - low) / (high - low), 0.0), 1.0) if high > low else 1.0
+    return (1 - share) * _tight(k, mean) + share * _wide(k, mean)
+
+
+def split_law(k: int, mean: float, variance: float) -> FloatArray:
+    """Law on two groups of neighbouring answers, as far from the mean on either side as fits."""
+    mean = min(max(mean, 0.0), 1.0)
+    v = min(max(variance, bounds(k, mean)[0]), bounds(k, mean)[1])
+    x = grid(k)
+
+    def law(t: float) -> FloatArray:
+        a, b = max(mean - t, 0.0), min(mean + t, 1.0)
+        if b - a < 1e-9:
+            return _tight(k, mean)
+        up = (mean - a) / (b - a)
+        return (1 - up) * _tight(k, a) + up * _tight(k, b)
+
+    # Its variance is a continuous function of t, from the least to the most there is.
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if float(law(middle) @ (x - mean) ** 2) < v:
+            low = middle
+        else:
+            high = middle
+    return law(high)
+
+
+def law_on(k: int, places: tuple[int, int, int], mean: float, variance: float) -> FloatArray | None:
+    """The law on three answers, in rising order; None where there is none."""
+    a, b, c = (i / (k - 1) for i in places)
+    weights = np.array(
+        [
+            (variance + (mean - b) * (mean - c)) / ((a - b) * (a - c)),
+            (variance + (mean - a) * (mean - c)) / ((b - a) * (b - c)),
+            (variance + (mean - a) * (mean - b)) / ((c - a) * (c - b)),
+        ]
+    )
+    if weights.min() < -1e-9:
+        return None
+    law = np.zeros(k)
+    law[list(places)] = np.maximum(weights, 0.0)
+    return np.asarray(law / law.sum())
+
+
 def _tight(k: int, mean: float) -> FloatArray:
     """The two answers around the mean."""
     return np.asarray(np.maximum(1 - np.abs(mean * (k - 1) - np.arange(k)), 0.0))

@@ -24,7 +24,7 @@ from seepage.risk._outcome import (
     powerless,
 )
 from seepage.risk._pairs import law_error, refined, reported_pairs, side
-from seepage.risk._reported import LARGE, PLANNED_SD, TOO_FEW, Leaning, reported_means
+from seepage.risk._reported import LARGE, PLANNED_SD, TOO_FEW, reported_means, shape_powers
 from seepage.risk._simulated import noisy_products
 from seepage.risk.designs import (
     Correlation,
@@ -75,15 +75,12 @@ class _Plan:
     squares: float
 
 
-def mean_power(design: Mean, case: Case, lean: Leaning | None = None) -> Outcome:
-    """Power of a test of means; `lean` as of `reported_means`."""
-    n, level = case.n, case.level
-    values = design.differences if isinstance(design, PairedDifference) else design.values
-    sizes = (n, second_size(n, design.ratio)) if isinstance(design, TwoSampleMeans) else (n,)
+def mean_power(design: Mean, case: Case) -> Outcome:
+    """Power of a test of means."""
+    level = case.level
+    values, sizes = _planned(design, case.n)
     if isinstance(case.protection, RandomizedResponse):
-        return reported_means(
-            values, sizes, case, case.protection, known_sd=design.known_sd, lean=lean
-        )
+        return reported_means(values, sizes, case, case.protection, known_sd=design.known_sd)
     df = sum(sizes) - len(sizes)
     plan = _Plan(
         effect=level.signed(case.effect),
@@ -96,6 +93,21 @@ def mean_power(design: Mean, case: Case, lean: Leaning | None = None) -> Outcome
         squares=max(1 - 1 / size for size in sizes) / df if df else 0.0,
     )
     return _noisy(plan, level, case.protection, case.method)
+
+
+def mean_shapes(design: Mean, case: Case) -> list[float]:
+    """Powers for values distributed otherwise; as `shape_powers`."""
+    if not isinstance(case.protection, RandomizedResponse):
+        return []
+    values, sizes = _planned(design, case.n)
+    return shape_powers(values, sizes, case, case.protection, known_sd=design.known_sd)
+
+
+def _planned(design: Mean, n: int) -> tuple[Values, tuple[int, ...]]:
+    """Values that are protected, and the records of each group."""
+    if isinstance(design, TwoSampleMeans):
+        return design.values, (n, second_size(n, design.ratio))
+    return (design.differences if isinstance(design, PairedDifference) else design.values), (n,)
 
 
 def slope_power(design: Slope, case: Case, form: int = 0) -> Outcome:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seepage.errors import InvalidInputError
-from seepage.risk._location import correlation_test_power, mean_power, slope_power
+from seepage.risk._location import correlation_test_power, mean_power, mean_shapes, slope_power
 from seepage.risk._outcome import Case, Outcome
 from seepage.risk._pairs import METHOD
-from seepage.risk._reported import SUMS, leanings
+from seepage.risk._reported import SUMS
 from seepage.risk.designs import (
     Correlation,
     Design,
@@ -17,7 +17,15 @@ from seepage.risk.designs import (
     Slope,
     TwoSampleMeans,
 )
-from seepage.risk.protections import RandomizedResponse
+
+SHAPES = (
+    "The plan leaves open how the values are distributed. For skewed values, for heavy and light "
+    "tails, and for more or less rounding (not every distribution was tried)"
+)
+TIES = (
+    "The plan leaves open how the two attributes are tied together. For the two ways that are "
+    "furthest apart of those that were looked at (not every one was tried)"
+)
 
 
 def left_open(
@@ -25,34 +33,29 @@ def left_open(
 ) -> tuple[tuple[str, ...], tuple[float, float] | None]:
     """Assumptions of an outcome with what hangs on the distribution of the values, and its range.
 
-    Means depend on the skewness of the values at the order 1/√n, and on higher moments at 1/n: the
-    most skewed values to either side are looked at. Correlations and slopes depend on how the
-    attributes are tied together: the two ends are looked at. The level that the test has is told
-    too, as the critical values are those of normal data.
+    Means depend on it as `shape_powers` says. Correlations and slopes depend on how the attributes
+    are tied together: the two ends are looked at. The level that the test has is told too, as the
+    critical values are those of normal data.
     """
     said = outcome.assumptions
     if outcome.method not in {SUMS, METHOD} or case.level.alpha in {0.0, 1.0}:
         return said, None
     null = replace(case, effect=0.0)
-    found: list[Outcome] = []
+    found: list[float] = []
     size: float | None
     match design:
         case OneSampleMean() | PairedDifference() | TwoSampleMeans():
             size = mean_power(design, null).power
-            protection = case.protection
-            groups = 2 if isinstance(design, TwoSampleMeans) else 1
-            shaped = isinstance(protection, RandomizedResponse) and protection.size_of(0) > 3
-            if shaped and protection is not None and not protection.hides:
-                found = [mean_power(design, case, lean) for lean in leanings(groups)]
+            found = mean_shapes(design, case)
         case Correlation():
             size = correlation_test_power(design, null).power
-            found = [correlation_test_power(design, case, form) for form in (-1, 1)]
+            found = [correlation_test_power(design, case, form).power for form in (-1, 1)]
         case Slope():
             try:
                 size = slope_power(design, null).power
             except InvalidInputError:  # answers that vary as planned only with the effect
                 size = None
-            found = [slope_power(design, case, form) for form in (-1, 1)]
+            found = [slope_power(design, case, form).power for form in (-1, 1)]
         case _:
             return said, None
     if size is not None:
@@ -61,10 +64,7 @@ def left_open(
         found = []  # independent records: nothing is left open
     if not found:
         return said, None
-    powers = [other.power for other in (outcome, *found)]
-    low, high = min(powers), max(powers)
-    text = (
-        "For values skewed, or tied together, as far as the plan allows the probability was found "
-        f"between {low:.4f} and {high:.4f}; other shapes were not tried."
-    )
+    low, high = min(outcome.power, *found), max(outcome.power, *found)
+    tried = SHAPES if outcome.method == SUMS else TIES
+    text = f"{tried} the probability was found between {low:.4f} and {high:.4f}."
     return (*said, text), (low, high)

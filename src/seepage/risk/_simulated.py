@@ -41,6 +41,9 @@ def noisy_products(
         return powerless(level, "pure noise")
     rng = np.random.default_rng(level.seed)
     plus, minus = rng.chisquare(n, (2, level.draws)) / (2 * n)
+    if s + b > 1:  # in units of the noise, however much that is
+        plus, minus = plus / (s + b), minus / (s + b)
+        s, b = s / (s + b), b / (s + b)
     # Little noise, or none: smooth far below the sampling error, √(1/n).
     least = 1e-3 / math.sqrt(n)
     s = max(s, least) if b < least else s

@@ -8,6 +8,7 @@ other tests and protections follow the same plan.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, get_args
@@ -35,6 +36,9 @@ from seepage.risk.designs import (
 )
 from seepage.risk.protections import GaussianNoise, LaplaceNoise, Protection, RandomizedResponse
 from seepage.tradeoff._common import one_number
+
+DRAWS = 50_000
+"""Draws of a simulation."""
 
 MAX_RECORDS = 10**12
 """Largest number of records that is accepted."""
@@ -95,6 +99,11 @@ class PowerResult(Result):
     shape_range : pair of float, or None
         Least and largest power found for numeric values skewed, or tied together, as far as the
         plan allows, under randomised response; None where nothing depends on it.
+    k : int, pair of int or None
+        Numbers of values of the attributes under randomised response; with no protection, of the
+        answers that the test is made with as they are.
+    draws, rng : int
+        Of a simulation.
     """
 
     design: Design
@@ -112,23 +121,40 @@ class PowerResult(Result):
     assumptions: tuple[str, ...]
     law_error: float = 0.0
     shape_range: tuple[float, float] | None = None
+    k: int | tuple[int, int] | None = None
+    draws: int = DRAWS
+    rng: int = 0
+
+    @property
+    def unprotected(self) -> float:
+        """Power of the same test on data without protection.
+
+        That is the limit of the same release, at a μ or ε of ∞, with the same seed where it is
+        drawn; `utility_first` counts a loss from the same number. Of values that are themselves
+        among the answers to randomised response it is the test of the very answers, not of normal
+        data.
+        """
+        return self._bare.power
+
+    @property
+    def unprotected_type2(self) -> float:
+        """Its complement."""
+        return self._bare.missed
 
     @cached_property
-    def unprotected(self) -> float:
-        """Power of the same test on data without protection."""
+    def _bare(self) -> Outcome:
         # Randomised tables that were drawn are compared with raw ones that are drawn.
         drawn = isinstance(self.design, Independence) and isinstance(
             self.protection, RandomizedResponse
         )
-        bare = power(
-            self.design,
-            self.effect,
-            self.n,
-            alpha=self.alpha,
-            alternative=self.alternative,
-            method="simulation" if drawn and self.standard_error else "exact",
-        )
-        return bare.power
+        bare: Protection | None = None
+        if isinstance(self.protection, (LaplaceNoise, GaussianNoise)):
+            bare = type(self.protection)(math.inf)
+        elif self.protection is not None or self.k is not None:
+            bare = RandomizedResponse(math.inf, self.k)
+        level = Level(self.alpha, self.alternative, self.draws, self.rng)
+        method: PowerMethod = "simulation" if drawn and self.standard_error else "exact"
+        return evaluate(self.design, Case(self.effect, self.n, level, bare, method))
 
     @property
     def verdict(self) -> str:
@@ -204,7 +230,7 @@ def power(
     alternative: Alternative = "two-sided",
     protection: Protection | None = None,
     method: PowerMethod = "exact",
-    draws: int = 50_000,
+    draws: int = DRAWS,
     rng: int = 0,
 ) -> PowerResult:
     """Probability that a test finds an effect.
@@ -289,6 +315,9 @@ def power(
         assumptions=said,
         law_error=law_error,
         shape_range=shapes,
+        k=protection.k if isinstance(protection, RandomizedResponse) else None,
+        draws=level.draws,
+        rng=level.seed,
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -16,7 +16,14 @@ from seepage.errors import InfeasibleError, InvalidInputError, did_you_mean
 from seepage.results import Result, Standing
 from seepage.risk._outcome import Level, Outcome, PowerMethod
 from seepage.risk._rounding import round_up, words
-from seepage.risk.designs import Independence, releases_several
+from seepage.risk.designs import (
+    Design,
+    Independence,
+    OneSampleMean,
+    PairedDifference,
+    TwoSampleMeans,
+    releases_several,
+)
 from seepage.risk.multiple import (
     Correction,
     PlannedTest,
@@ -215,6 +222,13 @@ def protection_of(
     return RandomizedResponse(parameter, k)
 
 
+def among_answers(design: Design) -> bool:
+    """Whether a test is one of means of values that are themselves answers, as planned."""
+    if isinstance(design, PairedDifference):
+        return design.differences.on_grid
+    return isinstance(design, (OneSampleMean, TwoSampleMeans)) and design.values.on_grid
+
+
 def utility_first(
     tests: PlannedTest | Sequence[PlannedTest],
     family: ProtectionFamily,
@@ -386,9 +400,20 @@ def utility_first(
         assumptions=(
             "Planned effects, deviations and numbers of records are the true ones.",
             *notes,
+            *(_counted(planned, references) if family == "randomized_response" else ()),
         ),
         several=any(releases_several(test.design) for test in planned),
     )
+
+
+def _counted(tests: Sequence[PlannedTest], references: Sequence[Outcome]) -> Iterator[str]:
+    """What a loss is counted from, where that is not the test of normal data."""
+    for test, reference in zip(tests, references, strict=True):
+        if among_answers(test.design):
+            yield (
+                f"The loss of the {test.name} is counted from the power of the same test "
+                f"of the answers as they are, {reference.power:.4f}."
+            )
 
 
 def _curve(family: str, parameter: float, adjacency: str = ONE_VALUE) -> TradeOff:
