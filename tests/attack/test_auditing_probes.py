@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import deque
 
 import numpy as np
 import pytest
 
 from seepage import InvalidInputError
+from seepage.attack._parts import MAX_DEPTH, key, shown
 from seepage.attack.auditing import audit_mechanism
 from seepage.attack.probing import HOSTILE, _chance, probe_inputs
 
@@ -269,3 +271,122 @@ def test_no_hostile_values_no_probes():
     assert probe_inputs(respond, [], inputs=CATEGORIES, rng=1) == ()
     with pytest.raises(InvalidInputError, match="input 'd'"):
         probe_inputs(strict, ["e"], inputs=["a", "d"], rng=1)
+
+
+@pytest.mark.parametrize(
+    ("report", "text"),
+    [
+        ("", "''"),
+        (["a", 1], "['a', 1]"),
+        ((1,), "(1,)"),
+        ((), "()"),
+        (deque(["x"]), "['x']"),
+        ({"t": [b"x"], "s": None}, "{'s': None, 't': [b'x']}"),
+        ({"b", "a"}, "{'a', 'b'}"),
+        ([NAN], "[nan]"),
+        (bytearray(b"y"), "b'y'"),
+        (np.array([["p", "q"]], dtype=object), "array(['p', 'q'])"),
+        (list(range(100)), "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16..."),
+    ],
+)
+def test_reports_are_shown_as_they_were_written(report, text):
+    assert shown(key(report)) == text
+
+
+@pytest.mark.parametrize(
+    "report", ["", [""], [[], ["x"]], {"t": ""}, deque([3]), bytearray(b"long"), {"set"}]
+)
+def test_details_are_words_not_keys(report):
+    def odd(value, rng):
+        tokens = ["t", ["t"], ["t", "u"]]
+        return tokens[int(rng.integers(3))] if value in CATEGORIES else report
+
+    found = audit_mechanism(odd, CATEGORIES, hostile=["d"], samples=300, rng=1)
+    (probe,) = found.probes
+    assert probe.outcome == "passed"
+    assert not probe.itself
+    assert "seen on no input, in 100% of reports" in probe.detail
+    for name in ("('str'", "('list'", "ndarray", "frozenset", "('dict'"):
+        assert name not in probe.detail
+    assert "1 of 1 values outside the domain could be recognised in their reports: 'd'." in (
+        found.verdict
+    )
+    assert "un-randomised" not in found.verdict
+
+
+def test_only_lengths_tell():
+    """Encrypted values come out randomised, and give their length away."""
+
+    def encrypted(value, rng):
+        return rng.bytes(len(str(value))).hex()
+
+    found = audit_mechanism(encrypted, ["apple", "grape"], hostile=["fig"], samples=300, rng=1)
+    assert found.probes[0].detail == "lengths below 10, seen on no input, in 100% of reports"
+    assert "could be recognised in their reports: 'fig'." in found.verdict
+    both = audit_mechanism(
+        lambda v, rng: v if v == 7 else respond(v, rng) if v in CATEGORIES else "other",
+        CATEGORIES, hostile=[7, "d"], samples=300, rng=1,
+    )  # fmt: skip
+    assert "1 of 2 values outside the domain came out un-randomised: 7." in both.verdict
+    assert "1 of 2 values outside the domain could be recognised in their reports: 'd'." in (
+        both.verdict
+    )
+
+
+def nested(depth):
+    made = "x"
+    for _ in range(depth):
+        made = [made]
+    return made
+
+
+def holding_itself(kind=list):
+    made = kind()
+    made.append(made)
+    return made
+
+
+Short = type("Short", (str,), {"__len__": lambda _self: -5})
+
+
+class Broken(list):
+    def __iter__(self):
+        raise RuntimeError
+
+    def __len__(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        holding_itself,
+        lambda: holding_itself(deque),
+        lambda: {"a": holding_itself()},
+        lambda: np.array([holding_itself(), None], dtype=object),
+        lambda: nested(MAX_DEPTH + 2),
+        lambda: Short("abc"),
+        lambda: [Short("abc"), 1],
+        lambda: Broken([1]),
+        lambda: [Broken([1])],
+    ],
+)
+def test_reports_that_cannot_be_looked_at(make):
+    for randomiser in (
+        lambda _v, _rng=None, **_: make(),
+        lambda v, **_: make() if v else "plain",
+    ):
+        with pytest.raises(InvalidInputError, match=r"^expected reports"):
+            audit_mechanism(randomiser, [0, 1], samples=100, rng=1)
+
+
+def test_nested_reports_are_fine_up_to_a_depth():
+    assert shown(key(nested(MAX_DEPTH - 1))).startswith("[[[")
+    found = audit_mechanism(lambda _v, rng: nested(20), [0, 1], samples=100, rng=1)
+    assert found.faultless
+    for kind in (bytearray, deque):
+        found = audit_mechanism(
+            lambda v, rng, kind=kind: kind([v, int(rng.integers(2))]), [0, 1], samples=200, rng=1
+        )
+        assert found.lower > 2
+    assert key(bytearray(b"x")) != key(b"x")

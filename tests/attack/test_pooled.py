@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
+from scipy.stats import binomtest
 
 from seepage import randomized_response
 from seepage.attack import latent, logit, pooled
 from seepage.attack.bayes import JointModel
+from seepage.attack.boosted import BoostedTrees, Rows
 from seepage.attack.latent import LatentModel, class_number
 from seepage.attack.logit import LogitModel, orders, products
 from seepage.attack.pooled import PooledModel, Sketch, distinct, pool_weights, sketch
@@ -328,17 +331,19 @@ def test_a_value_without_records_is_never_believed():
 
 def test_members_that_are_not_there():
     population = Population.of_joint([[0.4, 0.1], [0.2, 0.3]])
-    bare = Sketch.of(population, None, None, 0)
+    bare = Sketch.of(population, None, None, None, 0)
     seen = observed([randomized_response(2, 1.0)], np.array([[0]]))
-    for name in ("latent", "drawn"):
+    for name in ("latent", "drawn", "boosted"):
         with pytest.raises(KeyError):
             bare.beliefs([name], seen, None)
 
 
 def test_wide_nodes_are_not_drawn(monkeypatch):
     rng = np.random.default_rng(19)
+    monkeypatch.setattr(pooled, "installed", lambda: False)
     whole = sample(joint_of(mixture(rng)), 200, rng)
     made = sketch(whole, whole, 0)
+    assert made.trees is None
     assert made.members(exact=True) == ("joint", "smoothed", "latent", "drawn")
     monkeypatch.setattr(pooled, "MAX_WIDTH", 4)
     assert made.members(exact=True) == ("joint", "smoothed", "latent")
@@ -369,3 +374,111 @@ def test_draws_in_blocks(monkeypatch):
     many = made.beliefs(["drawn"], seen, None)["drawn"]
     assert_allclose(one, many, atol=0.15)  # other draws, of the same mean
     assert_allclose(one.mean(axis=0), many.mean(axis=0), atol=0.01)
+
+
+def deep_rule(n, rng):
+    """Records of 12 attributes, and a secret that a tree of depth 6 gives."""
+    nodes = rng.integers(0, 6, (n, 12))
+    truth = np.zeros(n, dtype=np.int64)
+
+    def divide(rows, depth):
+        if depth == 0:
+            truth[rows] = rng.integers(0, 2)
+            return
+        below = nodes[rows, rng.integers(0, 12)] < rng.integers(1, 6)
+        divide(rows[below], depth - 1)
+        divide(rows[~below], depth - 1)
+
+    divide(np.arange(n), 6)
+    return Population(truth, nodes, np.ones(n), 2, (6,) * 12)
+
+
+def part(population, rows):
+    nodes, weights = population.nodes[rows], population.weights[rows]
+    return Population(
+        population.secret[rows], nodes, weights, population.secret_size, population.sizes
+    )
+
+
+@pytest.fixture(scope="module")
+def deep():
+    """Sketches of a deep rule, and records that they were not fitted to."""
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    whole = deep_rule(5000, np.random.default_rng(21))
+    checking, known, fresh = (
+        part(whole, rows) for rows in (slice(0, 400), slice(4000), slice(4000, None))
+    )
+    with pytest.MonkeyPatch.context() as patch:  # as where pairs are too many
+        patch.setattr(pooled, "orders", lambda _population: (1,))
+        draft = sketch(part(whole, slice(400, 4000)), checking, 0)
+        return draft, draft.again(known), checking, fresh
+
+
+@pytest.mark.parametrize("epsilon", [6.0, INF])
+def test_a_deep_rule_is_found_by_trees(deep, epsilon):
+    draft, final, checking, fresh = deep
+    rng = np.random.default_rng(22)
+    channels = [randomized_response(6, epsilon)] * 12
+    checks = observed(channels, reports_of(checking.nodes, channels, rng))
+    seen = observed(channels, reports_of(fresh.nodes, channels, rng))
+    right = []
+    for sketches in ((draft, final), [replace(each, trees=None) for each in (draft, final)]):
+        model = PooledModel.fit(*sketches, checks, checking.secret, exact=False)
+        assert ("boosted" in model.weights) == (sketches[0].trees is not None)
+        right.append(model.predict_proba(seen).argmax(axis=1) == fresh.secret)
+    ours, without = right
+    only = int((ours & ~without).sum()), int((without & ~ours).sum())
+    # With the same chance for both this happens once in ten thousand.
+    assert binomtest(only[0], sum(only), alternative="greater").pvalue < 1e-4
+    if epsilon == INF:
+        # As good as gradient boosting that learns from the values themselves, and the same.
+        found = final.beliefs(["boosted"], seen, None)["boosted"]
+        assert_allclose(found, final.trees.predict(fresh.nodes), atol=1e-12)
+        learner = BoostedTrees.fit(
+            Rows(checking.nodes, checking.secret), None, sizes=(6,) * 12, k=2, seed=0, leaf=20
+        )
+        assert ours.mean() > (learner.predict(fresh.nodes).argmax(axis=1) == fresh.secret).mean()
+
+
+def test_drawn_and_boosted_share_the_draws(deep):
+    _, final, _, fresh = deep
+    rng = np.random.default_rng(23)
+    channels = [randomized_response(6, 2.0)] * 12
+    seen = observed(channels, reports_of(fresh.nodes[:40], channels, rng))
+    found = final.beliefs(["boosted", "drawn"], seen, None)
+    assert list(found) == ["boosted", "drawn"]
+    rows = final.latent.draw(seen, pooled.DRAWS, np.random.default_rng([final.seed, 1]))
+    for name, model in (("boosted", final.trees), ("drawn", final.logit)):
+        predict = model.predict
+        expected = np.array([predict(each).mean(axis=0) for each in rows])
+        assert_allclose(found[name], expected, atol=1e-12)
+        assert (final.beliefs([name], seen, None)[name] == found[name]).all()
+
+
+def test_refitted_trees_have_as_many_rounds(deep):
+    draft, final, checking, _ = deep
+    assert 0 < draft.trees.rounds <= 200
+    assert final.trees.rounds == draft.trees.rounds
+    again = pooled.boost(checking, None, 0, 7)
+    assert again.rounds == 7
+    found = [pooled.boost(checking, None, 5, 7).predict(checking.nodes) for _ in range(2)]
+    assert (found[0] == found[1]).all()
+
+
+def test_where_no_trees_are_boosted(deep, monkeypatch):
+    checking = deep[2]
+    assert pooled.boost(checking, checking, 0) is not None
+    few = part(checking, slice(pooled.FEWEST - 1))
+    one = part(checking, checking.secret == 0)
+    assert len(one.secret) >= pooled.FEWEST
+    for population in (few, one):
+        assert pooled.boost(population, population, 0) is None
+    for name, value in (("MAX_BOOSTING", 799), ("MAX_WIDTH", 71)):
+        with monkeypatch.context() as patch:
+            patch.setattr(pooled, name, value)
+            assert pooled.boost(checking, checking, 0) is None
+    monkeypatch.setattr(pooled, "MAX_TREES", 6)  # two for each round
+    assert pooled.boost(checking, None, 0).rounds == 3
+    monkeypatch.setattr(pooled, "installed", lambda: False)
+    assert pooled.boost(checking, checking, 0) is None
+    assert sketch(few, few, 0).trees is None

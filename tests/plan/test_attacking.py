@@ -13,6 +13,7 @@ import pytest
 from scipy.stats import binom
 
 import seepage as sp
+from seepage.attack.boosted import installed
 from seepage.attack.bounds import accuracy_bound
 from seepage.attack.population import Population
 from seepage.collect.claims import Unit
@@ -365,11 +366,21 @@ def test_falls_back_to_the_tree_where_exact_inference_does_not_fit(plan, monkeyp
 def test_bayes_learns_from_a_sample_only(plan, monkeypatch):
     held = attack_plan(people(), plan, "pay", ("bayes",), epsilons=[0.0, 2.0])
     told = " ".join(held.assumptions)
-    assert "averages up to four descriptions" in told
+    assert "averages descriptions learned from them: their joint distribution, the same" in told
+    assert "hidden classes, draws from these with logistic regression" in told
+    assert ("draws from these with gradient-boosted trees" in told) == installed()
+    assert ("did without gradient-boosted trees, which need scikit-learn" in told) != installed()
     assert told.count("Weights of the descriptions at ε = ") == 1
     bayes = held.main.attacker("bayes")
     assert bayes.bound_method == "joint"
     assert bayes.largest_ratio <= held.main.bounds[0].leakage + 1e-12
+
+    with monkeypatch.context() as patch:
+        for module in ("attack.pooled", "plan.attacking"):
+            patch.setattr(f"seepage.{module}.installed", lambda: False)
+        told = " ".join(attack_plan(people(), plan, "pay", ("bayes",)).assumptions)
+    assert "did without gradient-boosted trees, which need scikit-learn" in told
+    assert "draws from these with gradient-boosted trees" not in told
 
     def refused(*_args):
         raise AssertionError
@@ -727,3 +738,31 @@ def test_best_possible_is_about_the_records_attacked(design):
         assert found.main.best_possible <= found.main.bound.accuracy + 1e-12
         if epsilon == 0.01:
             assert found.main.best_possible == pytest.approx(found.baseline, abs=0.12)
+
+
+def test_counts_of_any_size_are_a_distribution(plan):
+    open_plan = independent(domain_of(2, 2), 1.0)
+    shares = np.array([[0.5, 0.25], [0.125, 0.125]])
+    results = [
+        simulated(open_plan, shares * scale).main for scale in (1.0, 1.7e308, 1e-300, 2.0**-1000)
+    ]
+    for found in results[1:]:
+        assert found.bound.leakage == pytest.approx(results[0].bound.leakage, rel=1e-12)
+        assert found.best_possible == pytest.approx(results[0].best_possible, rel=1e-12)
+    huge = simulated(open_plan, np.full((2, 2), 1e308))  # the sum is above the largest number
+    assert huge.main.bound.leakage == pytest.approx(0, abs=1e-12)
+
+
+def test_the_bound_for_held_out_records_names_its_condition(plan):
+    held = attack_plan(people(), plan, "pay", ("bayes",))
+    assert held.main.bound.method == "joint"
+    assert held.verdict.endswith(" nats, if the population is as the training records.")
+    alone = attack_plan(people(), plan, "pay", ())
+    assert alone.verdict.endswith(", if the population is as the training records.")
+    joint = joint_of((2, 3, 2), np.random.default_rng(0))
+    given = attack_plan(people(), plan, "pay", ("bayes",), joint=joint)
+    assert given.verdict.endswith(", if the population is as the given distribution.")
+    for options in ({"draw": "model"}, {"draw": "model", "joint": joint}):
+        told = attack_plan(people(), plan, "pay", ("bayes",), **options).verdict
+        assert "No attacker can exceed " in told
+        assert "if the population" not in told

@@ -26,6 +26,7 @@ from seepage.attack._parts import (
     keys_of,
     label,
     lengths_of,
+    shown,
     split,
     unsplit,
 )
@@ -148,22 +149,13 @@ class Symbols:
             return low + (f"{self.values[last]:.6g})" if last < end else "∞)")
         if first == end:
             return "anything not seen before"
-        return _shown(self.values[first]) if self.kind == "O" else words(self.values[first])
+        return shown(self.values[first]) if self.kind == "O" else words(self.values[first])
 
 
 def _kind(column: Column) -> str:
     kind = column.dtype.kind
     # Unsigned numbers are whole numbers like others, but for those that these cannot hold.
     return "i" if kind == "u" and column.dtype.itemsize < 8 else kind
-
-
-def _shown(item: Any) -> str:
-    """A key as text, near to how the report was written."""
-    if isinstance(item, tuple) and len(item) == 2 and item[0] in {"tuple", "list"}:
-        return f"({', '.join(map(_shown, item[1]))})"
-    if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str):
-        return label(item[1]) if not isinstance(item[1], (tuple, frozenset)) else label(item)
-    return label(item)
 
 
 @dataclass(frozen=True, eq=False)

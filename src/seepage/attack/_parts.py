@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Hashable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -19,6 +20,12 @@ Column = NDArray[Any]
 
 UNEQUAL = "not equal to itself"
 
+WIDTH = 60
+"""Most characters of an input or a symbol that are shown."""
+
+MAX_DEPTH = 50
+"""Levels of lists and mappings in each other; a list that holds itself has no end of them."""
+
 _PLAIN = {int, str, bool, bytes, type(None)}
 
 
@@ -30,28 +37,91 @@ def key(item: Any) -> Hashable:
     InvalidInputError
         If the report is an object that cannot be compared.
     """
+    try:
+        return _key(item, 0)
+    except InvalidInputError:
+        raise
+    except Exception as error:  # whatever an object's own methods raise
+        raise _not_comparable(item) from error
+
+
+def _key(item: Any, depth: int) -> Hashable:
     if type(item) in _PLAIN:
         return (type(item).__name__, item)
+    _check_depth(depth)
+    deeper = depth + 1
     if isinstance(item, np.ndarray):
-        return ("ndarray", item.dtype.kind, item.shape, tuple(map(key, item.ravel().tolist())))
+        entries = tuple(_key(each, deeper) for each in item.ravel().tolist())
+        return ("ndarray", item.dtype.kind, item.shape, entries)
     if isinstance(item, np.generic):
         item = item.item()
     kind = type(item).__name__
     if isinstance(item, float) and math.isnan(item):
         return (kind, "nan")
     if isinstance(item, Mapping):
-        return (kind, frozenset((key(name), key(value)) for name, value in item.items()))
+        pairs = ((_key(name, deeper), _key(value, deeper)) for name, value in item.items())
+        return (kind, frozenset(pairs))
     if isinstance(item, AbstractSet):
-        return (kind, frozenset(map(key, item)))
-    if isinstance(item, (list, tuple)):
-        return (kind, tuple(map(key, item)))
+        return (kind, frozenset(_key(each, deeper) for each in item))
+    if isinstance(item, (list, tuple, deque)):
+        return (kind, tuple(_key(each, deeper) for each in item))
+    if isinstance(item, bytearray):
+        return (kind, bytes(item))
     try:
         hash(item)
         same = bool(item == item)  # noqa: PLR0124 (an object's own idea of it)
     except Exception as error:  # whatever an object's own methods raise
-        msg = f"expected reports that can be compared (hashable), got {kind}"
-        raise InvalidInputError(msg) from error
+        raise _not_comparable(item) from error
     return (kind, item) if same else (kind, UNEQUAL)
+
+
+def _not_comparable(item: Any) -> InvalidInputError:
+    kind = type(item).__name__
+    return InvalidInputError(f"expected reports that can be compared (hashable), got {kind}")
+
+
+def _check_depth(depth: int) -> None:
+    if depth > MAX_DEPTH:
+        msg = (
+            f"expected reports of at most {MAX_DEPTH} lists or mappings in each other, got more, "
+            "or one that holds itself"
+        )
+        raise InvalidInputError(msg)
+
+
+def shown(item: Any) -> str:
+    """A key as text, near to how the report was written."""
+    text = _shown(item)
+    return text if len(text) <= WIDTH else text[: WIDTH - 3] + "..."
+
+
+def _shown(item: Any) -> str:
+    if not isinstance(item, tuple) or not item or not isinstance(item[0], str):
+        return label(item)
+    kind, content = item[0], item[-1]
+    if kind == "ndarray" and len(item) == 4:
+        return f"array({_listed(content, '[]')})"
+    if len(item) != 2:
+        return label(item)
+    if isinstance(content, tuple):
+        return _listed(content, "()" if kind == "tuple" else "[]")
+    if isinstance(content, frozenset):
+        texts = sorted(
+            f"{_shown(each[0])}: {_shown(each[1])}" if isinstance(each[0], tuple) else _shown(each)
+            for each in content
+        )
+        return f"{{{', '.join(texts)}}}"
+    if content == "nan" and kind != "str":
+        return "nan"
+    if content == UNEQUAL and kind != "str":
+        return f"<{kind} {UNEQUAL}>"
+    return label(content)
+
+
+def _listed(content: Iterable[Any], ends: str) -> str:
+    texts = [_shown(each) for each in content]
+    comma = "," if ends == "()" and len(texts) == 1 else ""
+    return f"{ends[0]}{', '.join(texts)}{comma}{ends[1]}"
 
 
 def label(item: Any) -> str:
@@ -60,7 +130,7 @@ def label(item: Any) -> str:
         text = " ".join(repr(item.item() if isinstance(item, np.generic) else item).split())
     except Exception:  # whatever an object's own repr raises
         text = f"<{type(item).__name__}>"
-    return text if len(text) <= 60 else text[:57] + "..."
+    return text if len(text) <= WIDTH else text[: WIDTH - 3] + "..."
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,11 +228,12 @@ def _length(reports: Any) -> int:
         return -1
     try:
         return len(reports)
-    except TypeError:
+    except Exception:  # whatever an object's own length raises
         return -1
 
 
-def _split_list(items: list[Any]) -> Parts:
+def _split_list(items: list[Any], depth: int = 0) -> Parts:
+    _check_depth(depth)
     kinds = set(map(type, items))
     if len(kinds) == 1:
         (kind,) = kinds
@@ -173,8 +244,8 @@ def _split_list(items: list[Any]) -> Parts:
         if kind is np.ndarray and len({(i.shape, i.dtype) for i in items}) == 1:
             whole = np.stack(items)
             return split(whole, len(items)) if whole.dtype.kind in "biuf" else unsplit(items)
-        if kind in {list, tuple} and len(set(map(len, items))) == 1 and items[0]:
-            each = (_split_list([*part]) for part in zip(*items, strict=True))
+        if kind in {list, tuple, deque} and len(set(map(len, items))) == 1 and items[0]:
+            each = (_split_list([*part], depth + 1) for part in zip(*items, strict=True))
             return Parts.joined(each, kind.__name__)
         # The order in which a mapping holds its keys is no part of it.
         if issubclass(kind, dict) and len({frozenset(map(key, item)) for item in items}) == 1:
@@ -182,7 +253,8 @@ def _split_list(items: list[Any]) -> Parts:
             order = sorted(names, key=repr)
             parts = [[item[names[each]] for item in items] for each in order]
             if parts:
-                return Parts.joined(map(_split_list, parts), (kind.__name__, *order))
+                each = (_split_list(part, depth + 1) for part in parts)
+                return Parts.joined(each, (kind.__name__, *order))
     return unsplit(items)
 
 
@@ -194,12 +266,23 @@ def unsplit(items: list[Any]) -> Parts:
 
 def _length_of(item: Any) -> int:
     """Number of characters or entries, those of texts and lists inside counted; −1 without any."""
+    try:
+        return _counted(item, 0)
+    except InvalidInputError:
+        raise
+    except Exception as error:  # whatever an object's own length raises
+        msg = f"expected reports whose length can be taken, got {type(item).__name__}"
+        raise InvalidInputError(msg) from error
+
+
+def _counted(item: Any, depth: int) -> int:
+    _check_depth(depth)
     if isinstance(item, np.ndarray):
         item = item.ravel().tolist() if item.dtype.kind == "O" else item.ravel()
     if isinstance(item, Mapping):
         item = list(item.values())
-    if isinstance(item, (list, tuple, AbstractSet)):
-        return sum(max(1, _length_of(each)) for each in item)
+    if isinstance(item, (list, tuple, deque, AbstractSet)):
+        return sum(max(1, _counted(each, depth + 1)) for each in item)
     return len(item) if isinstance(item, (str, bytes, bytearray, np.ndarray)) else -1
 
 

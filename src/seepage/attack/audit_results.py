@@ -21,9 +21,11 @@ VALUES_ONLY = (
     "numbers with very many values."
 )
 
-
 SHOWN = 4
 """So many inputs are named in a sentence."""
+
+PASSED = {True: "came out un-randomised", False: "could be recognised in their reports"}
+"""What became of a value that was passed on, by whether it was reported itself."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class MechanismAudit(Result):
 
     @property
     def passed_on(self) -> tuple[Probe, ...]:
-        """Values outside the domain that came out un-randomised."""
+        """Values outside the domain that came out un-randomised, or have reports of their own."""
         return tuple(probe for probe in self.probes if probe.outcome == "passed")
 
     @property
@@ -172,12 +174,13 @@ class MechanismAudit(Result):
                 f"Some reports were seen under {best.high} and never under {best.low}: a sign of "
                 "an unbounded ε."
             )
-        if self.passed_on:
-            named = ", ".join(probe.value for probe in self.passed_on)
-            sentences.append(
-                f"{len(self.passed_on)} of {len(self.probes)} values outside the domain came out "
-                f"un-randomised: {named}."
-            )
+        for itself, became in PASSED.items():
+            found = [probe.value for probe in self.passed_on if probe.itself is itself]
+            if found:
+                sentences.append(
+                    f"{len(found)} of {len(self.probes)} values outside the domain {became}: "
+                    f"{', '.join(found)}."
+                )
         return " ".join(sentences)
 
     @property

@@ -51,6 +51,11 @@ class LatentModel:
     secret: FloatArray
     nodes: tuple[FloatArray, ...]
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of values of each node."""
+        return tuple(each.shape[1] for each in self.nodes)
+
     @classmethod
     def fit(
         cls, population: Population, seed: int, start: LatentModel | None = None

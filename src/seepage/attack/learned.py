@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from seepage._numeric import FloatArray, IntArray
+from seepage.attack import boosted
 from seepage.attack.bayes import Model
+from seepage.attack.boosted import BoostedTrees, Rows
 from seepage.attack.population import Observations
 from seepage.errors import MissingDependencyError
-
-if TYPE_CHECKING:
-    from sklearn.ensemble import HistGradientBoostingClassifier
 
 Progress = Callable[[int, int], None]
 """Called with steps done and steps in all."""
@@ -23,16 +19,13 @@ Progress = Callable[[int, int], None]
 BOOSTING, TRANSFORMER = "boosting", "tabtransformer"
 
 NEEDED = {
-    BOOSTING: {"sklearn": "scikit-learn", "threadpoolctl": "scikit-learn"},
+    BOOSTING: boosted.NEEDED,
     TRANSFORMER: {"torch": "PyTorch"},
 }
 """Modules that each attacker imports, with what to install."""
 
-MAX_BOOSTED = 255
-"""Categories of a column that gradient boosting can take as categories."""
-
-MANY_VALUES = 20
-"""Above so many values of the secret fewer rounds are boosted: there is a tree for each."""
+LEAF = 50
+"""Fewest simulated reports of a leaf."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,24 +45,18 @@ class Lesson:
 
 @dataclass(frozen=True, eq=False)
 class BoostingModel:
-    """Gradient-boosted trees; see `fit_boosting`.
+    """Gradient-boosted trees for reports; see `fit_boosting`.
 
     Parameters
     ----------
-    classifier : HistGradientBoostingClassifier
-    k : int
-        Number of values of the secret.
+    trees : BoostedTrees
     """
 
-    classifier: HistGradientBoostingClassifier
-    k: int
+    trees: BoostedTrees
 
     def predict_proba(self, seen: Observations) -> FloatArray:
         """Belief in each value, shape (n, k); 0 for values that were never met."""
-        result = np.zeros((seen.size, self.k))
-        found = self.classifier.predict_proba(seen.columns.astype(np.float64))
-        result[:, self.classifier.classes_.astype(np.int64)] = found
-        return result
+        return self.trees.predict(seen.columns)
 
 
 def fit_boosting(train: Lesson, check: Lesson, k: int, seed: int, progress: Progress) -> Model:
@@ -89,35 +76,17 @@ def fit_boosting(train: Lesson, check: Lesson, k: int, seed: int, progress: Prog
     MissingDependencyError
         If scikit-learn is not installed.
     """
+    rows, stop = (Rows(each.seen.columns, each.truth) for each in (train, check))
+    progress(0, 1)
+    # A few smooth trees: reports are noisy, and what they tell of the secret is little.
     try:
-        from sklearn.ensemble import HistGradientBoostingClassifier
-        from threadpoolctl import threadpool_limits
+        trees = BoostedTrees.fit(
+            rows, stop, sizes=train.seen.column_sizes, k=k, seed=seed, leaf=LEAF
+        )
     except ImportError as error:
         raise _missing(BOOSTING, "scikit-learn") from error
-    known = np.isin(check.truth, train.truth)  # the classifier refuses values it never met
-    # A few smooth trees: reports are noisy, and what they tell of the secret is little.
-    classifier = HistGradientBoostingClassifier(
-        learning_rate=0.1,
-        max_iter=200 if k <= MANY_VALUES else 60,
-        max_leaf_nodes=31,
-        min_samples_leaf=50,
-        categorical_features=[size <= MAX_BOOSTED for size in train.seen.column_sizes],
-        early_stopping=bool(known.any()),
-        n_iter_no_change=10,
-        random_state=seed,
-    )
-    progress(0, 1)
-    options: dict[str, Any] = {}
-    if known.any():
-        options = {
-            "X_val": check.seen.columns[known].astype(np.float64),
-            "y_val": check.truth[known],
-        }
-    # One thread: the result does not depend on the machine, and does not stall on a busy one.
-    with threadpool_limits(1):
-        classifier.fit(train.seen.columns.astype(np.float64), train.truth, **options)
     progress(1, 1)
-    return BoostingModel(classifier, k)
+    return BoostingModel(trees)
 
 
 def check_packages(names: Iterable[str]) -> None:

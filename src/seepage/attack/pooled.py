@@ -1,14 +1,16 @@
 """Bayes for a population of which only a sample of records is known.
 
 From many attributes hardly any combination of values occurs twice in a sample, and the joint
-distribution of the sample says little of records outside of it. Four descriptions of the population
-are learned from the sample:
+distribution of the sample says little of records outside of it. Up to five descriptions of the
+population are learned from the sample:
 
 * **joint**: the sample's own joint distribution;
 * **smoothed**: its combinations of values, with the secret given them by logistic regression;
 * **latent**: hidden classes;
 * **drawn**: combinations by the hidden classes, the secret given them by logistic regression. The
-  posterior is a mean over combinations drawn given the reports.
+  posterior is a mean over combinations drawn given the reports;
+* **boosted**: the same combinations, the secret given them by gradient-boosted trees, which look
+  beyond the products of three values at which the regression ends (where scikit-learn is there).
 
 What they believe is averaged with the weights that make records of the sample that none of them was
 fitted to most likely, under the same mechanisms.
@@ -17,18 +19,29 @@ fitted to most likely, under the same mechanisms.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from seepage._numeric import FloatArray, IntArray, log_zero_ok
 from seepage.attack.bayes import JointModel, posterior
+from seepage.attack.boosted import BoostedTrees, Rows, installed
 from seepage.attack.latent import LatentModel, class_number
 from seepage.attack.logit import LogitModel, orders
 from seepage.attack.population import Observations, Population
 
-JOINT, SMOOTHED, LATENT, DRAWN = "joint", "smoothed", "latent", "drawn"
+JOINT, SMOOTHED, LATENT = "joint", "smoothed", "latent"
+DRAWN, BOOSTED = "drawn", "boosted"
+
+IN_WORDS = {
+    JOINT: "their joint distribution",
+    SMOOTHED: "the same smoothed",
+    LATENT: "hidden classes",
+    DRAWN: "draws from these with logistic regression",
+    BOOSTED: "draws from these with gradient-boosted trees",
+}
+"""What each description is."""
 
 DRAWS = 32
 """Combinations drawn for each record."""
@@ -38,6 +51,18 @@ MAX_WIDTH = 1000
 
 BLOCK = 20_000_000
 """Numbers in an array of draws, about."""
+
+LEAF = 20
+"""Fewest records of a leaf of boosted trees."""
+
+FEWEST = 100
+"""Records below which no trees are boosted."""
+
+MAX_BOOSTING = 2_000_000
+"""Records times values of the secret up to which trees are boosted: there is one for each value."""
+
+MAX_TREES = 1000
+"""Boosted trees, a round of them for each value of the secret: every draw goes through all."""
 
 ROUNDS = 200
 """Steps of EM for the weights."""
@@ -62,6 +87,7 @@ class Sketch:
         ``p(combination | secret)`` in the sample, and as smoothed.
     latent : LatentModel, optional
     logit : LogitModel, optional
+    trees : BoostedTrees, optional
     seed : int
         Of the draws.
     """
@@ -71,11 +97,17 @@ class Sketch:
     conditional: FloatArray
     latent: LatentModel | None
     logit: LogitModel | None
+    trees: BoostedTrees | None
     seed: int
 
     @classmethod
     def of(
-        cls, population: Population, latent: LatentModel | None, logit: LogitModel | None, seed: int
+        cls,
+        population: Population,
+        latent: LatentModel | None,
+        logit: LogitModel | None,
+        trees: BoostedTrees | None,
+        seed: int,
     ) -> Sketch:
         """Put together what was fitted."""
         prior, joint = population.prior, JointModel.fit(population)
@@ -86,16 +118,18 @@ class Sketch:
             table[:, prior == 0] = 0.0
             sums = table.sum(axis=0)
             tables.append(table / np.where(sums > 0, sums, 1.0))
-        return cls(prior, joint.combinations, np.hstack(tables), latent, logit, seed)
+        return cls(prior, joint.combinations, np.hstack(tables), latent, logit, trees, seed)
 
     def again(self, population: Population) -> Sketch:
         """The same fitted to more records, from here."""
-        latent, logit = self.latent, self.logit
+        latent, logit, trees = self.latent, self.logit, self.trees
         if latent is not None:
             latent = LatentModel.fit(population, self.seed, latent)
         if logit is not None:
             logit = LogitModel.fit(population, logit.order, self.seed, logit)
-        return Sketch.of(population, latent, logit, self.seed)
+        if trees is not None:  # as many rounds as were found to be good
+            trees = boost(population, None, self.seed, trees.rounds)
+        return Sketch.of(population, latent, logit, trees, self.seed)
 
     def members(self, *, exact: bool) -> tuple[str, ...]:
         """Names of what can be asked; with those that sum over all combinations if `exact`."""
@@ -103,15 +137,14 @@ class Sketch:
             JOINT: exact,
             SMOOTHED: exact and self.logit is not None,
             LATENT: self.latent is not None,
-            DRAWN: self._draws,
+            DRAWN: self._draws and self.logit is not None,
+            BOOSTED: self._draws and self.trees is not None,
         }
         return tuple(name for name, there in known.items() if there)
 
     @property
     def _draws(self) -> bool:
-        if self.latent is None or self.logit is None:
-            return False
-        return sum(self.logit.sizes) <= MAX_WIDTH
+        return self.latent is not None and sum(self.latent.sizes) <= MAX_WIDTH
 
     def joint_logs(self, seen: Observations) -> FloatArray:
         """``ln p(reports of the nodes | secret)`` in the sample, and as smoothed."""
@@ -120,38 +153,49 @@ class Sketch:
         return JointModel(prior, self.combinations, self.conditional).log_likelihood(seen)
 
     def beliefs(
-        self, names: Iterable[str], seen: Observations, logs: FloatArray | None
+        self, names: Collection[str], seen: Observations, logs: FloatArray | None
     ) -> dict[str, FloatArray]:
         """Posteriors of the secret given the reports of the nodes, shapes (n, k), by member.
 
         `logs` are `joint_logs`, which the first two members need.
         """
-        return {name: self._belief(name, seen, logs) for name in names}
-
-    def _belief(self, name: str, seen: Observations, logs: FloatArray | None) -> FloatArray:
         k = len(self.prior)
-        if logs is not None and name in {JOINT, SMOOTHED}:
-            return posterior(self.prior, logs[:, :k] if name == JOINT else logs[:, k:])
-        if self.latent is None:
-            raise KeyError(name)
-        found = self.latent.predict_proba(seen) if name == LATENT else self._drawn(seen)
-        found = np.where(self.prior > 0, found, 0.0)
+        found: dict[str, FloatArray] = {}
+        for name in names:
+            if logs is not None and name in {JOINT, SMOOTHED}:
+                part = logs[:, :k] if name == JOINT else logs[:, k:]
+                found[name] = posterior(self.prior, part)
+            elif name == LATENT and self.latent is not None:
+                found[name] = self._possible(self.latent.predict_proba(seen))
+        drawing = [name for name in names if name in {DRAWN, BOOSTED}]
+        if drawing:
+            drawn = self._drawn(drawing, seen)
+            found |= {name: self._possible(each) for name, each in drawn.items()}
+        return {name: found[name] for name in names}
+
+    def _possible(self, beliefs: FloatArray) -> FloatArray:
+        """Nothing for values without mass; rows sum to 1."""
+        found = np.where(self.prior > 0, beliefs, 0.0)
         sums = found.sum(axis=1, keepdims=True)
         return np.where(sums > 0, found / np.where(sums > 0, sums, 1.0), self.prior)
 
-    def _drawn(self, seen: Observations) -> FloatArray:
-        latent, logit = self.latent, self.logit
-        if latent is None or logit is None:
-            raise KeyError(DRAWN)
+    def _drawn(self, names: Sequence[str], seen: Observations) -> dict[str, FloatArray]:
+        """Means over combinations drawn given the reports, the same for all of these members."""
+        latent = self.latent
+        known = {DRAWN: self.logit, BOOSTED: self.trees}
+        models = {name: model for name in names if (model := known[name]) is not None}
+        if latent is None or len(models) < len(names):
+            raise KeyError(*names)
         rng = np.random.default_rng([self.seed, 1])
-        step = max(1, BLOCK // (DRAWS * max(len(latent.weights), *logit.sizes)))
-        result = np.empty((seen.size, len(self.prior)))
+        step = max(1, BLOCK // (DRAWS * max(len(latent.weights), *latent.sizes)))
+        result = {name: np.empty((seen.size, len(self.prior))) for name in names}
         for start in range(0, seen.size, step):
             part = seen.take(slice(start, start + step))
             rows = latent.draw(part, DRAWS, rng).reshape(part.size * DRAWS, -1)
-            found, where = distinct(rows, logit.sizes)
-            each = logit.predict(found)[where].reshape(part.size, DRAWS, -1)
-            result[start : start + step] = each.mean(axis=1)
+            found, where = distinct(rows, latent.sizes)
+            for name, model in models.items():
+                each = model.predict(found)[where].reshape(part.size, DRAWS, -1)
+                result[name][start : start + step] = each.mean(axis=1)
         return result
 
 
@@ -162,7 +206,8 @@ def sketch(learning: Population, checking: Population, seed: int) -> Sketch:
     ----------
     learning : Population
     checking : Population
-        Other records, by which the order of the logistic regression is chosen.
+        Other records, by which the order of the logistic regression is chosen, and by which
+        boosting stops.
     seed : int
     """
     latent = LatentModel.fit(learning, seed) if class_number(learning) else None
@@ -174,7 +219,37 @@ def sketch(learning: Population, checking: Population, seed: int) -> Sketch:
         found = float(checking.weights @ log_zero_ok(chances))
         if best is None or found > most:
             best, most = tried, found
-    return Sketch.of(learning, latent, best, seed)
+    return Sketch.of(learning, latent, best, boost(learning, checking, seed), seed)
+
+
+def boost(
+    learning: Population, checking: Population | None, seed: int, rounds: int | None = None
+) -> BoostedTrees | None:
+    """``p(secret | nodes)`` by boosted trees, where that fits and scikit-learn is installed.
+
+    Parameters
+    ----------
+    learning : Population
+    checking : Population, optional
+        Other records, by which boosting stops.
+    seed : int
+    rounds : int, optional
+        Most rounds.
+    """
+    n, k = len(learning.secret), learning.secret_size
+    fits = FEWEST <= n <= MAX_BOOSTING // k and len(np.unique(learning.secret)) > 1
+    drawable = learning.sizes and sum(learning.sizes) <= MAX_WIDTH and class_number(learning)
+    if not (fits and drawable and installed()):
+        return None
+    rounds = max(1, MAX_TREES // k) if rounds is None else rounds
+    stop = None if checking is None else _rows(checking)
+    return BoostedTrees.fit(
+        _rows(learning), stop, sizes=learning.sizes, k=k, seed=seed, leaf=LEAF, rounds=rounds
+    )
+
+
+def _rows(population: Population) -> Rows:
+    return Rows(population.nodes, population.secret, population.weights)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ from seepage.attack._parts import (
     key,
     label,
     lengths_of,
+    shown,
     split,
     unsplit,
 )
@@ -42,6 +43,8 @@ Place = tuple[Literal["value", "length"], int]
 Range = tuple[float, float]
 
 WORDS = {"value": "numbers", "length": "lengths"}
+
+ITSELF = "the value itself"
 
 ERROR = 1e-6
 """Chance of calling one value "passed" that has the reports of the domain."""
@@ -66,6 +69,11 @@ class Probe:
     outcome: Outcome
     detail: str
     refusals: float
+
+    @property
+    def itself(self) -> bool:
+        """Whether the value came out as it went in."""
+        return self.outcome == "passed" and self.detail.startswith(ITSELF)
 
 
 def probe_inputs(
@@ -148,8 +156,8 @@ def _probe(
     else:
         codes = book.encode(reports, n)
         for j, column in enumerate(parts.columns):
-            shown = list(reports) if book.whole else column
-            odd += _odd(codes[:, j] == book.columns[j].other, shown)
+            entries = list(reports) if book.whole else column
+            odd += _odd(codes[:, j] == book.columns[j].other, entries)
         for j, which in enumerate(book.lengths, start=book.contents):
             found = _odd(codes[:, j] == book.columns[j].other, lengths_of(parts, which))
             odd += [(often, f"length {text}") for often, text in found]
@@ -157,7 +165,7 @@ def _probe(
             odd += _beyond(_ordered(parts, place), known, WORDS[place[0]])
     often, what = max(odd, default=(0, ""), key=lambda found: found[0])
     if often and _chance(often, n, count) <= ERROR:
-        own = "the value itself" if what == label(value) else f"{what}, seen on no input"
+        own = ITSELF if what == label(value) else f"{what}, seen on no input"
         return Probe(label(value), "passed", f"{own}, in {often / n:.0%} of reports", refusals)
     return Probe(label(value), "accepted", "reports like those on inputs", refusals)
 
@@ -212,10 +220,9 @@ def _odd(marked: Any, column: Column | list[Any]) -> list[tuple[int, str]]:
     names = {key(item): item for item in items}
     (most, number), *_ = Counter(map(key, items)).most_common(1)
     found = names[most]
-    # Objects are held by their keys: (type, value).
+    # Objects are held by their keys.
     keyed = isinstance(column, np.ndarray) and column.dtype.kind == "O"
-    shown = found[1] if keyed and len(found) == 2 else found
-    return [(number, label(float("nan") if keyed and found == ("float", "nan") else shown))]
+    return [(number, shown(found) if keyed else label(found))]
 
 
 def _reports(source: Source, value: Any, count: int) -> tuple[Any, list[str]]:

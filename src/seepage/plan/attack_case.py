@@ -185,6 +185,8 @@ def _given(plan: CollectionPlan, joint: ArrayLike) -> World:
     if not ((table >= 0) & np.isfinite(table)).all() or not table.any():
         msg = "expected a joint table of probabilities or counts with some mass, got another"
         raise InvalidInputError(msg)
+    # A sum of large numbers may overflow; a power of two rounds nothing.
+    table = np.ldexp(table, -int(np.frexp(table.max())[1]))
     return World(np.argwhere(table > 0).astype(np.int64), table[table > 0])
 
 

@@ -211,7 +211,7 @@ class AttackReport(Result):
         rest = [each for each in main.attackers if each.name != "prior"]
         if not rest:
             alone = _share(best.score.accuracy)
-            most = f"No attacker with {seen} can exceed {main.bound.accuracy:.1%}."
+            most = f"No attacker with {seen} can exceed {main.bound.accuracy:.1%}{self._if}."
             if nothing := _excluding(main.bound.accuracy):
                 most = f"For attackers with {seen} the bound excludes {nothing} here."
             return (
@@ -250,7 +250,7 @@ class AttackReport(Result):
                 "tree": "if the data follow the dependency tree, by a leakage",
                 "group": "by the budgets, a leakage",
             }[bound.method]
-            most = f"No attacker can exceed {bound.accuracy:.1%}, {how} of {nats}."
+            most = f"No attacker can exceed {bound.accuracy:.1%}, {how} of {nats}{self._if}."
         if self.refuting is not None and bound.method == "group":
             item, who = self.refuting
             where = "" if item is main else f" at ε = {item.epsilon:g}"
@@ -265,6 +265,14 @@ class AttackReport(Result):
                 "the bound assumes does not hold for these records."
             )
         return f"{told} {most}"
+
+    @property
+    def _if(self) -> str:
+        """What the bound takes for granted of held-out records; budgets hold for any."""
+        if not self.held_out or self.main.bound.method == "group":
+            return ""
+        known = "the training records" if self.training else "the given distribution"
+        return f", if the population is as {known}"
 
     def columns(self) -> Mapping[str, list[Any]]:
         """One row for each attacker at each ε."""

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from seepage._numeric import check_size
 from seepage.attack.bayes import MAX_TERMS
-from seepage.attack.pooled import Sketch
+from seepage.attack.boosted import installed
+from seepage.attack.pooled import IN_WORDS, Sketch
 from seepage.attack.population import Observations, Population
 from seepage.attack.scores import score, strangers
 from seepage.collect.collection import CollectionPlan
@@ -77,10 +78,15 @@ WITHOUT_SUM = (
     "records and combinations, above {limit:,}: 'bayes' did without, and has no log-ratio."
 )
 SAMPLED = (
-    "'bayes' knows the population by a sample, {n:,} training records. It averages up to four "
-    "descriptions learned from them: their joint distribution, the same smoothed, hidden classes, "
-    "and draws from these. Weights are those that make one in ten of these records, set aside at "
-    "first, most likely. Its log-ratio is that of the joint distribution of the training records."
+    "'bayes' knows the population by a sample, {n:,} training records. It averages descriptions "
+    "learned from them: {members}. Weights are those that make one in ten of these records, set "
+    "aside at first, most likely. Its log-ratio is that of the joint distribution of the training "
+    "records."
+)
+UNBOOSTED = (
+    "'bayes' did without gradient-boosted trees, which need scikit-learn: where the secret follows "
+    "combinations of more than three attributes, others may be better (pip install "
+    "'seepage[attack]')."
 )
 RARE = "Values of {secret!r} that no training record has are never guessed: {values}."
 
@@ -210,7 +216,7 @@ def attack_plan(
         main=main,
         sweep=tuple(rounds),
         confidence=case.confidence,
-        assumptions=(*_assumptions(case, setting, draw), *notes),
+        assumptions=(*_assumptions(case, setting, draw, sketches), *notes),
         source=source,
     )
 
@@ -273,7 +279,9 @@ def _terms(seen: Observations, population: Population) -> int:
     return seen.size * len(np.unique(population.nodes, axis=0))
 
 
-def _assumptions(case: Case, setting: Setting, draw: Draw) -> list[str]:
+def _assumptions(
+    case: Case, setting: Setting, draw: Draw, sketches: tuple[Sketch, Sketch] | None
+) -> list[str]:
     names = ", ".join(setting.attributes)
     seen = f"the reports on {names}" if setting.own_report else f"the reports on {names} only"
     n = len(case.evaluated)
@@ -281,8 +289,11 @@ def _assumptions(case: Case, setting: Setting, draw: Draw) -> list[str]:
     known = EMPIRICAL if case.world.weights is None else GIVEN
     found.append(known.format(n=len(case.world.codes)))
     found.append((HELD_OUT if draw == "held-out" else DRAWN).format(n=n))
-    if case.sampled:
-        found.append(SAMPLED.format(n=len(case.world.codes)))
+    if sketches is not None:
+        members = ", ".join(IN_WORDS[name] for name in sketches[0].members(exact=True))
+        found.append(SAMPLED.format(n=len(case.world.codes), members=members))
+        if not installed():
+            found.append(UNBOOSTED)
     if LEARNERS & set(case.names):
         rows = len(case.learning) * case.copies
         found.append(LEARNING.format(n=rows, copies=case.copies))

@@ -1,0 +1,140 @@
+"""Gradient-boosted trees for rows of categories, from scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from seepage._numeric import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+NEEDED = {"sklearn": "scikit-learn", "threadpoolctl": "scikit-learn"}
+"""Modules that are imported here, with what to install."""
+
+MAX_BOOSTED = 255
+"""Categories of a column that gradient boosting can take as categories."""
+
+MANY_VALUES = 20
+"""Above so many values of the secret fewer rounds are boosted: there is a tree for each."""
+
+
+PENALTY = 1.0
+"""Of the squared values of leaves. Without, a value that few rows have lets the loss explode."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of categories, with the value to be guessed.
+
+    Parameters
+    ----------
+    columns : array of int, shape (n, c)
+    truth : array of int, shape (n,)
+    weights : array of float, shape (n,), optional
+    """
+
+    columns: IntArray
+    truth: IntArray
+    weights: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class BoostedTrees:
+    """``p(value | row)``; see `fit`.
+
+    Parameters
+    ----------
+    classifier : HistGradientBoostingClassifier
+    k : int
+        Number of values.
+    """
+
+    classifier: HistGradientBoostingClassifier
+    k: int
+
+    @classmethod
+    def fit(
+        cls,
+        train: Rows,
+        check: Rows | None,
+        *,
+        sizes: Sequence[int],
+        k: int,
+        seed: int,
+        leaf: int,
+        rounds: int | None = None,
+    ) -> BoostedTrees:
+        """Fit scikit-learn's histogram gradient boosting.
+
+        Parameters
+        ----------
+        train : Rows
+        check : Rows, optional
+            Boosting stops when it no longer improves on these rows.
+        sizes : sequence of int
+            Number of categories of each column. Above `MAX_BOOSTED` the order of the codes counts.
+        k : int
+            Number of values to be guessed.
+        seed : int
+        leaf : int
+            Fewest rows of a leaf.
+        rounds : int, optional
+            Most rounds; never more than 200, or 60 for many values.
+
+        Raises
+        ------
+        ImportError
+            If scikit-learn is not installed.
+        """
+        from sklearn.ensemble import HistGradientBoostingClassifier
+        from threadpoolctl import threadpool_limits
+
+        options: dict[str, Any] = {}
+        if train.weights is not None:
+            options["sample_weight"] = train.weights
+        if check is not None:  # the classifier refuses values it never met
+            known = np.isin(check.truth, train.truth)
+            if known.any():
+                options["X_val"] = check.columns[known].astype(np.float64)
+                options["y_val"] = check.truth[known]
+                if check.weights is not None:
+                    options["sample_weight_val"] = check.weights[known]
+        most = 200 if k <= MANY_VALUES else 60
+        classifier = HistGradientBoostingClassifier(
+            learning_rate=0.1,
+            max_iter=most if rounds is None else min(rounds, most),
+            max_leaf_nodes=31,
+            min_samples_leaf=leaf,
+            l2_regularization=PENALTY,
+            categorical_features=[size <= MAX_BOOSTED for size in sizes],
+            early_stopping="X_val" in options,
+            n_iter_no_change=10,
+            random_state=seed,
+        )
+        # One thread: the result does not depend on the machine, and does not stall on a busy one.
+        with threadpool_limits(1):
+            classifier.fit(train.columns.astype(np.float64), train.truth, **options)
+        return cls(classifier, k)
+
+    @property
+    def rounds(self) -> int:
+        """Rounds that were boosted."""
+        return int(self.classifier.n_iter_)
+
+    def predict(self, columns: IntArray) -> FloatArray:
+        """Belief in each value, shape (n, k); 0 for values that were never met."""
+        result = np.zeros((len(columns), self.k))
+        found = self.classifier.predict_proba(columns.astype(np.float64))
+        result[:, self.classifier.classes_.astype(np.int64)] = found
+        return result
+
+
+def installed() -> bool:
+    """Whether scikit-learn is there, without importing it."""
+    return all(find_spec(module) is not None for module in NEEDED)
