@@ -9,6 +9,7 @@ import numpy as np
 
 from seepage.errors import InvalidInputError
 from seepage.results import Standing
+from seepage.risk._adjusted import adjusted, population
 from seepage.risk._answers import answers, notes
 from seepage.risk._noisy_variance import NoisyT, noisy_t
 from seepage.risk._noncentral import correlation_power, t_power
@@ -23,7 +24,7 @@ from seepage.risk._outcome import (
     impossible,
     powerless,
 )
-from seepage.risk._pairs import law_error, refined, reported_pairs, side
+from seepage.risk._pairs import refined, reported_pairs, side
 from seepage.risk._reported import LARGE, PLANNED_SD, TOO_FEW, reported_means, shape_powers
 from seepage.risk._simulated import noisy_products
 from seepage.risk.designs import (
@@ -307,10 +308,14 @@ def _reported_slope(
     if method == "normal":
         return _with(outcome, *said)
     sides = side(y, protection, 0, explained), side(x, protection, 1, 0.0)
-    table = reported_pairs(*sides, effect * x.sd**2, form)
-    if design.others:  # of the same order as with one predictor
-        return _with(replace(outcome, error=min(law_error(table, n) + 2 / n, 1.0)), *said)
-    found = refined(lambda: outcome, table, n, level, known_sd=design.known_sd)
+    if design.others:
+        left = effect * x.sd * math.sqrt(1 - design.shared)
+        other = math.sqrt(explained - left**2) if explained > left**2 else 0.0
+        people = population(*sides, (left, other), form)
+        found = adjusted(outcome, people, n, design.others, level, known_sd=design.known_sd)
+    else:
+        table = reported_pairs(*sides, effect * x.sd**2, form)
+        found = refined(lambda: outcome, table, n, level, known_sd=design.known_sd)
     if design.known_sd and found.simulated:
         said = (PLANNED_SD, *said)
     return _with(found, *said)

@@ -55,14 +55,14 @@ def joint_law(
     """
     from scipy.optimize import brentq
 
-    x, y = _standard(rows), _standard(columns)
+    x, y = standard(rows), standard(columns)
     product = np.outer(rows, columns)
     target = min(max(correlation, -1.0), 1.0)
     if abs(target) < 1e-15:
         return product
     outer = np.outer(x, y)
     if form:
-        strongest = _ordered(rows, columns, rising=target > 0)
+        strongest = ordered(rows, columns, rising=target > 0)
         base = product
         if form < 0:
             worst = float((math.copysign(1.0, target) * outer)[product > 0].min())
@@ -72,14 +72,14 @@ def joint_law(
         share = 0.0 if best == had else (target - had) / (best - had)
         return np.asarray(base + min(max(share, 0.0), 1.0) * (strongest - base))
     most, sign = 300 / float(np.ptp(outer)), math.copysign(1.0, target)
-    strongest = _ordered(rows, columns, rising=sign > 0)
+    strongest = ordered(rows, columns, rising=sign > 0)
     best = float((strongest * outer).sum())
     if sign * (best - target) <= 1e-9:
         return strongest
 
     @functools.cache
     def gap(theta: float) -> float:
-        return float((_scaled(rows, columns, theta * outer) * outer).sum()) - target
+        return float((scaled(rows, columns, theta * outer) * outer).sum()) - target
 
     # That of the normal law is near; the strongest laws are looked for only where it is not.
     start = target / ((1 - target) * (1 + target))
@@ -89,18 +89,20 @@ def joint_law(
     if sign * gap(high) < 0:
         return strongest
     theta = float(brentq(gap, low, high, xtol=1e-12, rtol=1e-11))
-    return _scaled(rows, columns, theta * outer)
+    return scaled(rows, columns, theta * outer)
 
 
-def _standard(law: FloatArray) -> FloatArray:
-    """Positions in standard deviations from the mean."""
+def standard(law: FloatArray) -> FloatArray:
+    """Positions in standard deviations from the mean; 0 where there is only one."""
+    if law.size == 1:
+        return np.zeros(1)
     x = grid(law.size)
     centred = x - law @ x
     sd = math.sqrt(float(law @ centred**2))
     return np.asarray(centred / sd if sd > 0 else np.zeros(law.size))
 
 
-def _scaled(rows: FloatArray, columns: FloatArray, logs: FloatArray) -> FloatArray:
+def scaled(rows: FloatArray, columns: FloatArray, logs: FloatArray) -> FloatArray:
     """The law with given margins that is exp(logs) but for factors of rows and of columns."""
     kernel = np.exp(logs - logs.max())
     u, v = rows.copy(), columns.copy()
@@ -115,7 +117,7 @@ def _scaled(rows: FloatArray, columns: FloatArray, logs: FloatArray) -> FloatArr
     return np.asarray(u[:, np.newaxis] * kernel * v)
 
 
-def _ordered(rows: FloatArray, columns: FloatArray, *, rising: bool) -> FloatArray:
+def ordered(rows: FloatArray, columns: FloatArray, *, rising: bool) -> FloatArray:
     """Both attributes in the same order, or in opposite orders: the strongest dependence."""
     other = columns if rising else columns[::-1]
     above, right = (np.concatenate([[0.0], np.cumsum(x)]) for x in (rows, other))
@@ -126,20 +128,29 @@ def _ordered(rows: FloatArray, columns: FloatArray, *, rising: bool) -> FloatArr
 
 
 def law_error(table: FloatArray, n: int) -> float:
-    """What the large-sample law of a correlation is off by: terms of order 1/√n.
+    """What the large-sample law of a correlation is off by; see `edgeworth`."""
+    x, y = standard(table.sum(axis=1)), standard(table.sum(axis=0))
+    step = float(np.diff(x).min() * np.diff(y).min()) if x.size > 1 else 0.0
+    return edgeworth(table.ravel(), np.outer(x, y).ravel(), step, n)
 
-    The first is that of the skewness of the mean product (Edgeworth), the second that of the steps
-    in which it moves.
+
+def edgeworth(masses: FloatArray, products: FloatArray, step: float, n: int) -> float:
+    """What the large-sample law of a mean product is off by: terms of order 1/√n.
+
+    The first is that of its skewness (Edgeworth), the second that of the steps in which it moves.
+
+    Parameters
+    ----------
+    masses, products : arrays, shape (m,)
+    step : float
+    n : int
     """
-    x, y = _standard(table.sum(axis=1)), _standard(table.sum(axis=0))
-    outer = np.outer(x, y)
-    centred = outer - (table * outer).sum()
-    variance = float((table * centred**2).sum())
+    centred = products - masses @ products
+    variance = float(masses @ centred**2)
     if variance <= 0:
         return 1.0
-    skew = abs(float((table * centred**3).sum())) / variance**1.5
-    step = float(np.diff(x).min() * np.diff(y).min()) / math.sqrt(variance) if x.size > 1 else 0.0
-    return float((0.14 * skew + 0.2 * step) / math.sqrt(n))
+    skew = abs(float(masses @ centred**3)) / variance**1.5
+    return float((0.14 * skew + 0.2 * step / math.sqrt(variance)) / math.sqrt(n))
 
 
 def drawn_pairs(table: FloatArray, n: int, df: int, level: Level, *, known_sd: bool) -> Outcome:

@@ -19,8 +19,9 @@ from seepage.results import Result, Standing
 from seepage.risk._independence import independence_power, table_error
 from seepage.risk._location import correlation_test_power, mean_power, slope_power
 from seepage.risk._outcome import Alternative, Case, Level, Outcome, PowerMethod
-from seepage.risk._proportions import one_proportion_power, two_proportions_power
+from seepage.risk._proportions import one_proportion_power
 from seepage.risk._shapes import left_open
+from seepage.risk._two_proportions import PAIRS, pooled_size, two_proportions_power
 from seepage.risk.designs import (
     Correlation,
     Design,
@@ -251,7 +252,8 @@ def power(
     protection : LaplaceNoise, GaussianNoise or RandomizedResponse, optional
         None for the raw data.
     method : {"exact", "normal", "conservative", "simulation"}
-        ``exact``: the best there is. Mostly the exact law of the protected statistic. Means of
+        ``exact``: the best there is. Mostly the exact law of the protected statistic. Proportions:
+        all counts, or cells of several counts where they are many, to within `law_error`. Means of
         randomised records: the law of the sums of the answers, by convolution (for a t test of many
         records to within `law_error`). Simulation: the t test and the correlation with noise, noisy
         tables, and correlations, slopes and tables of randomised records, unless these are so many
@@ -296,6 +298,8 @@ def power(
     said, shapes = outcome.assumptions, None
     if method == "exact" and isinstance(protection, RandomizedResponse):
         said, shapes = left_open(design, Case(shift, size, level, protection), outcome)
+    if isinstance(design, TwoProportions) and outcome.method == PAIRS:
+        said = (pooled_size(design, Case(shift, size, level, protection)), *said)
     law_error = outcome.error
     if isinstance(design, Independence) and method == "exact" and not outcome.simulated:
         law_error = table_error(design, Case(shift, size, level, protection), outcome)
