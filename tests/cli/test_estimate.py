@@ -245,7 +245,7 @@ def test_counts_of_reports_that_do_not_fit(run: Run, reports: Path) -> None:
         (("estimate", "2.counts", "copy.counts", "-p", "plan.json"), "one is a copy"),
         (("estimate", "2.counts", "2.counts", "-p", "plan.json"), "got '2.counts' twice"),
         (("estimate", "2.counts", "-p", "other.json"), "reports under another plan"),
-        (("estimate", "1.counts", "-p", "plan.json"), "Ask for others (--marginals"),
+        (("estimate", "1.counts", "-p", "plan.json"), "reports for these (--marginals 2, count"),
         (("estimate", "2.counts", reports, "-p", "plan.json"), "got both"),
         (("estimate", "none.counts", "-p", "plan.json"), "No such file"),
         (("count", "2.counts", "copy.counts", "-p", "plan.json", "-o", "n.counts"), "is a copy"),

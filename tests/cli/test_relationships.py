@@ -158,6 +158,55 @@ def test_estimates(run: Run, collected: tuple[Path, Path], folder: Path) -> None
     assert "Uncorrected" in (folder / "e.svg").read_text("utf-8")
 
 
+def test_counts_in_place_of_reports(run: Run, collected: tuple[Path, Path], folder: Path) -> None:
+    plan, reports = collected
+    frame = pl.read_parquet(reports)
+    for name, part in (("one", frame[:1000]), ("two", frame[1000:])):
+        part.write_parquet(f"{name}.parquet")
+        done = run("count", f"{name}.parquet", "--plan", plan, "--out", f"{name}.counts")
+        assert done.exit_code == 0, done.output
+    asked = ("--plan", plan, "--kind", "covariance", "--kind", "correlation", "--json", "-q")
+    both = ("--reports", "one.counts", "--reports", "two.counts")
+    found = read(run("relationships", *both, *asked))
+    wanted = read(run("relationships", "--reports", reports, *asked))
+    assert found["source"] == "one.counts and 1 more"
+    assert found | {"source": ""} == wanted | {"source": ""}
+    twice = run("relationships", *both, "--reports", "one.counts", *asked)
+    assert twice.exit_code == 2
+    assert "expected different parts, got 'one.counts' twice" in twice.stderr
+    lacking = run("relationships", *both, "--plan", plan, "--regress", "sex=coin,age")
+    assert lacking.exit_code == 2
+    assert "count the reports for these (--marginals 3, count_reports)" in lacking.stderr
+    done = run("count", reports, "--plan", plan, "--marginals", "3", "--out", "three.counts")
+    assert done.exit_code == 0, done.output
+    slopes = ("--plan", plan, "--regress", "sex=coin,age", "--json", "-q")
+    found = read(run("relationships", "--reports", "three.counts", *slopes))
+    wanted = read(run("relationships", "--reports", reports, *slopes))
+    assert found["estimates"] == wanted["estimates"]
+
+
+def test_counts_of_reports_that_are_no_categories(run: Run, people: Path, folder: Path) -> None:
+    words = ("plan", people, "--epsilon", "3", "--mechanism", "oue", "--out", "bits.json")
+    assert run(*words).exit_code == 0
+    done = run("randomize", people, "--plan", "bits.json", "--seed", "1", "--out", "bits.parquet")
+    assert done.exit_code == 0, done.output
+    counted = ("count", "bits.parquet", "--plan", "bits.json", "--columns", "sex,copy")
+    assert run(*counted, "--out", "bare.counts").exit_code == 0
+    asked = ("relationships", "--plan", "bits.json", "--pair", "sex,copy")
+    bare = run(*asked, "--reports", "bare.counts")
+    assert bare.exit_code == 2
+    assert "count the reports with covariance=True (--covariance)" in bare.stderr
+    done = run(*counted, "--covariance", "--out", "full.counts")
+    assert done.exit_code == 0, done.output
+    found = read(run(*asked, "--reports", "full.counts", "--json", "-q"))["estimates"][0]
+    wanted = read(run(*asked, "--reports", "bits.parquet", "--json", "-q"))["estimates"][0]
+    assert found["estimate"] == pytest.approx(wanted["estimate"], rel=1e-9)
+    assert found["standard_error"] == pytest.approx(wanted["standard_error"], rel=1e-9)
+    wrong = run("count", people, "--covariance", "--out", "people.counts")
+    assert wrong.exit_code == 2
+    assert "expected --covariance with --plan only" in wrong.stderr
+
+
 def test_what_is_doubtful_is_warned_of(run: Run, collected: tuple[Path, Path]) -> None:
     plan, reports = collected
     pl.read_parquet(reports).drop("(plan)").write_csv("raw.csv")

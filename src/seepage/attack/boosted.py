@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from seepage._numeric import FloatArray, IntArray
+from seepage.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
 NEEDED = {"sklearn": "scikit-learn", "threadpoolctl": "scikit-learn"}
 """Modules that are imported here, with what to install."""
+
+IMPORTED = ("sklearn.ensemble", "threadpoolctl")
+"""What is imported of them."""
 
 MAX_BOOSTED = 255
 """Categories of a column that gradient boosting can take as categories."""
@@ -89,9 +93,16 @@ class BoostedTrees:
 
         Raises
         ------
-        ImportError
-            If scikit-learn is not installed.
+        MissingDependencyError
+            If scikit-learn is not installed, or cannot be imported.
         """
+        why = trouble()
+        if why:
+            msg = (
+                f"expected scikit-learn for gradient-boosted trees, got an error: {why} (pip "
+                "install 'seepage[attack]')"
+            )
+            raise MissingDependencyError(msg)
         from sklearn.ensemble import HistGradientBoostingClassifier
         from threadpoolctl import threadpool_limits
 
@@ -135,6 +146,30 @@ class BoostedTrees:
         return result
 
 
+def trouble(modules: Iterable[str] = IMPORTED) -> str:
+    """Why modules cannot be imported, in a few words; empty where they can.
+
+    What is installed may fail all the same, for want of a shared library or because it was built
+    for another version of NumPy. To know this takes an import.
+
+    Parameters
+    ----------
+    modules : iterable of str
+        Those of scikit-learn by default.
+    """
+    for module in modules:
+        try:
+            __import__(module)
+        except Exception as error:  # whatever a broken package raises
+            return str(error).partition("\n")[0] or type(error).__name__
+    return ""
+
+
 def installed() -> bool:
-    """Whether scikit-learn is there, without importing it."""
-    return all(find_spec(module) is not None for module in NEEDED)
+    """Whether scikit-learn is there and can be imported."""
+    return not trouble()
+
+
+def broken() -> str:
+    """Why scikit-learn cannot be imported although it is there; empty otherwise."""
+    return trouble() if all(find_spec(module) is not None for module in NEEDED) else ""

@@ -24,6 +24,9 @@ NEEDED = {
 }
 """Modules that each attacker imports, with what to install."""
 
+IMPORTED = {BOOSTING: boosted.IMPORTED}
+"""What is imported of these where that is more than the module itself."""
+
 LEAF = 50
 """Fewest simulated reports of a leaf."""
 
@@ -74,33 +77,36 @@ def fit_boosting(train: Lesson, check: Lesson, k: int, seed: int, progress: Prog
     Raises
     ------
     MissingDependencyError
-        If scikit-learn is not installed.
+        If scikit-learn is not installed, or cannot be imported.
     """
     rows, stop = (Rows(each.seen.columns, each.truth) for each in (train, check))
     progress(0, 1)
     # A few smooth trees: reports are noisy, and what they tell of the secret is little.
-    try:
-        trees = BoostedTrees.fit(
-            rows, stop, sizes=train.seen.column_sizes, k=k, seed=seed, leaf=LEAF
-        )
-    except ImportError as error:
-        raise _missing(BOOSTING, "scikit-learn") from error
+    trees = BoostedTrees.fit(rows, stop, sizes=train.seen.column_sizes, k=k, seed=seed, leaf=LEAF)
     progress(1, 1)
     return BoostingModel(trees)
 
 
 def check_packages(names: Iterable[str]) -> None:
-    """Refuse attackers whose packages are not installed, without importing these.
+    """Refuse attackers whose packages are not installed, or cannot be imported.
 
     Raises
     ------
     MissingDependencyError
         For the first attacker that needs one.
     """
-    for name in names:
-        for module, package in NEEDED.get(name, {}).items():
-            if find_spec(module) is None:
-                raise _missing(name, package)
+    asked = [(name, *item) for name in names for item in NEEDED.get(name, {}).items()]
+    for name, module, package in asked:  # what is absent is found at once, an import takes a while
+        if find_spec(module) is None:
+            raise _missing(name, package)
+    for name, module, package in asked:
+        why = boosted.trouble(IMPORTED.get(name, [module]))
+        if why:
+            msg = (
+                f"expected {package} for the attacker {name!r}, got one that cannot be imported: "
+                f"{why} (pip install 'seepage[attack]')"
+            )
+            raise MissingDependencyError(msg)
 
 
 def missing_torch() -> MissingDependencyError:

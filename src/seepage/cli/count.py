@@ -23,7 +23,7 @@ HELP = (
     "calibrate take all the saved counts together in place of a table. The parts need one declared "
     "domain. The table is read in batches and may be larger than the memory.\n\n"
     "With --plan the table holds randomised reports, and what is counted is all that seepage "
-    "estimate needs of them."
+    "estimate and seepage relationships need of them."
 )
 EPILOG = (
     "[bold]seepage count part-1.parquet --write-domain domain.yaml[/bold]\n\n"
@@ -64,6 +64,15 @@ def count(
             "for all single columns. \\[default: 2, with fake data 1; of saved counts all]",
         ),
     ] = None,
+    covariance: Annotated[
+        bool,
+        typer.Option(
+            "--covariance",
+            rich_help_panel=PANEL,
+            help="With --plan: keep what covariances and seepage relationships need where reports "
+            "are no categories (unary, hashing, subset). Such files are larger.",
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -90,8 +99,9 @@ def count(
         outputs = []
         if plan is not None:
             _refuse_with_plan(table, write_domain)
-        elif marginals is not None:
-            msg = "expected --marginals with --plan only"
+        elif marginals is not None or covariance:
+            name = "--marginals" if marginals is not None else "--covariance"
+            msg = f"expected {name} with --plan only"
             raise InvalidInputError(msg)
         if out is not None:
             _check_name(out)
@@ -109,7 +119,7 @@ def count(
             counted: Any
             if plan is not None:
                 work.stage("Counting the reports")
-                counted = _count_reports(table, plan, marginals)
+                counted = _count_reports(table, plan, marginals, covariance=covariance)
             elif read is not None:
                 counted = read(work)
             work.stage("Writing")
@@ -141,19 +151,22 @@ def _refuse_with_plan(table: TableOptions, write_domain: Path | None) -> None:
         raise InvalidInputError(msg)
 
 
-def _count_reports(table: TableOptions, plan: Path, marginals: int | None) -> Estimates:
+def _count_reports(
+    table: TableOptions, plan: Path, marginals: int | None, *, covariance: bool
+) -> Estimates:
     from seepage.plan.estimating import count_reports
     from seepage.plan.plan_sources import as_plan
     from seepage.plan.report_counts import are_counts, merge_report_counts
 
     chosen, paths = as_plan(plan), list(table.tables or ())
     columns = _parse.names(table.columns, "--columns")
-    if marginals is None and columns is None and are_counts(paths):
+    if marginals is None and columns is None and not covariance and are_counts(paths):
         return merge_report_counts(paths, chosen)
     # The default must not be refused for one column, or where pairs cannot be estimated.
     most = len(chosen.domain) if columns is None else len(columns)
     usual = 1 if chosen.design == "fake" else min(2, most)
-    return count_reports(paths, chosen, usual if marginals is None else marginals, columns=columns)
+    size = usual if marginals is None else marginals
+    return count_reports(paths, chosen, size, columns=columns, covariance=covariance)
 
 
 def _has_own_domain(table: TableOptions) -> bool:

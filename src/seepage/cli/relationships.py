@@ -29,7 +29,7 @@ HELP = (
     "which follows from its budget. Give budgets (several allocations stand side by side), or a "
     "--total that is divided for an --objective. TABLE may be a table, a domain file (YAML), or a "
     "plan (JSON). With --reports and --plan, relationships are estimated, corrected for the "
-    "randomisation, with standard errors."
+    "randomisation, with standard errors; the reports may have been counted (seepage count --plan)."
 )
 EPILOG = (
     "[bold]seepage relationships --example --total 10 --objective worst[/bold]\n\n"
@@ -38,6 +38,8 @@ EPILOG = (
     "[bold]seepage relationships domain.yaml --total 5 --objective sum --keep age,job=0.2 "
     "--out budgets.json[/bold]\n\n"
     "[bold]seepage relationships --plan plan.json --reports reports.parquet[/bold]\n\n"
+    "[bold]seepage relationships --plan plan.json --reports 1.counts --reports 2.counts[/bold]"
+    "\n\n"
     f"Exit codes: 0 done, 1 the total does not allow what --keep asks for, {EXIT_CODES}."
 )
 BEFORE, AFTER = "Allocation", "Estimation"
@@ -179,7 +181,8 @@ def relationships(
             "--reports",
             metavar="FILE",
             rich_help_panel=AFTER,
-            help="Reports of the --plan: estimate relationships from them. Repeatable.",
+            help="Reports of the --plan, or what seepage count --plan wrote of them: estimate "
+            "relationships from these. Repeatable.",
         ),
     ] = None,
     kind: Annotated[
@@ -416,18 +419,12 @@ def _allocation(
 def _estimates(
     plan: Path, reports: list[Path], work: Work, options: Mapping[str, Any]
 ) -> RelationshipEstimates:
-    from seepage.collect.plan_files import read_plan
+    from seepage.plan.plan_sources import as_plan
     from seepage.plan.relating import estimate_relationships
-    from seepage.plan.reports_io import read_reports
-    from seepage.tables.sources import repeated
 
-    work.stage("Reading the reports")
-    chosen = read_plan(plan)
-    found = read_reports(reports[0] if len(reports) == 1 else reports, chosen)
     work.stage("Estimating")
-    more = f" and {len(reports) - 1} more" if len(reports) > 1 else ""
-    notes = repeated(reports)
-    return estimate_relationships(found, name=reports[0].name + more, notes=notes, **options)
+    source: Any = reports[0] if len(reports) == 1 else reports
+    return estimate_relationships(source, as_plan(plan), **options)
 
 
 def _given(

@@ -1,7 +1,9 @@
 """Estimates that carry their influence function, so that standard errors follow by the chain rule.
 
 The influence of a record is what it adds to n times the estimate, to first order; the variance of
-the estimate is the variance of the influence over n (delta method).
+the estimate is the variance of the influence over n (delta method). Influences are needed only in
+sums of products over the records. So where the records are gone, a linear function of features
+stands for its values, and the sums of products of these features are enough.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -23,7 +26,7 @@ class Term:
     ----------
     value : float
     influence : array of float, shape (c,)
-        Weighted mean 0.
+        Mean 0 over the records; see `Weights`.
     """
 
     value: float
@@ -38,22 +41,57 @@ class Term:
         return Term(self.value - other.value, self.influence - other.influence)
 
 
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """What sums over the records make of functions of them, arrays of shape (c,).
+
+    Parameters
+    ----------
+    blocks : tuple of arrays
+        One after the other along the c numbers. Shape (m,): how often each of m kinds of records
+        occurs, where a function is its value for each kind. Shape (m, m): sums of products of m
+        features, where a function is its coefficients.
+    one : array of float, shape (c,)
+        The function that is 1 for every record.
+    """
+
+    blocks: tuple[FloatArray, ...]
+    one: FloatArray
+
+    def products(self, first: FloatArray, second: FloatArray) -> float:
+        """Sum of the product of two functions over all records."""
+        total, start = 0.0, 0
+        for block in self.blocks:
+            part = slice(start, start + len(block))
+            start = part.stop
+            left, right = first[part], second[part]
+            total += float((left * right) @ block if block.ndim == 1 else left @ block @ right)
+        return total
+
+    @cached_property
+    def size(self) -> float:
+        """Number of records."""
+        return self.products(self.one, self.one)
+
+
 def combined(value: float, slopes: Iterable[float], terms: Iterable[Term]) -> Term:
     """A function of terms, from its value and its partial derivatives."""
     parts = [slope * term.influence for slope, term in zip(slopes, terms, strict=True)]
     return Term(value, np.sum(parts, axis=0))
 
 
-def weighted_mean(values: FloatArray, counts: FloatArray) -> Term:
+def weighted_mean(values: FloatArray, weights: Weights) -> Term:
     """The mean over records."""
-    mean = float(values @ counts / counts.sum())
-    return Term(mean, values - mean)
+    mean = weights.products(values, weights.one) / weights.size
+    return Term(mean, values - mean * weights.one)
 
 
-def standard_error(term: Term, counts: FloatArray) -> float:
-    """Standard error of a term; n is the sum of `counts`."""
-    n = float(counts.sum())
-    return math.sqrt(float(term.influence**2 @ counts) / (n * max(n - 1, 1)))
+def standard_error(term: Term, weights: Weights) -> float:
+    """Standard error of a term."""
+    n = weights.size
+    # Sums of products of features are rounded, those of squares can come out below 0.
+    squares = max(weights.products(term.influence, term.influence), 0.0)
+    return math.sqrt(squares / (n * max(n - 1, 1)))
 
 
 def correlation(covariance: Term, first: Term, second: Term) -> Term | None:

@@ -30,7 +30,7 @@ from seepage.collect.projection import (
 )
 from seepage.collect.records import RELEASE, SIMULATION, UNCHECKED, UNKNOWN
 from seepage.collect.routes import AttributeSet, SumKey, routes, sum_key
-from seepage.collect.sums import ReportSums, add_up, empty_sums
+from seepage.collect.sums import ReportSums, add_up, empty_sums, is_counted
 from seepage.collect.unbiased import marginal
 from seepage.collect.wanted import attribute_sets, check_capacity
 from seepage.errors import InvalidInputError, did_you_mean
@@ -120,7 +120,7 @@ class Estimates(Result):
         for names in (*sets, *singles):
             for route in routes(plan, names):
                 keys[sum_key(plan, route)] = None
-        counted = [key for key in keys if covariance and not _counts(plan, key)]
+        counted = [key for key in keys if covariance and not is_counted(plan, key)]
         check_capacity(plan, [key for key in keys if key not in counted], sets)
         check_capacity(plan, counted, sets, grams=True)
         return cls(plan, sets, empty_sums(plan, keys, counted), float(confidence), source)
@@ -401,12 +401,6 @@ class Estimates(Result):
             "confidence": self.confidence,
             "tables": [table_dict(table, self.confidence) for table in self.tables],
         }
-
-
-def _counts(plan: CollectionPlan, key: SumKey) -> bool:
-    from seepage.collect.mechanism import TableMechanism
-
-    return all(isinstance(plan.units[one.unit].mechanism, TableMechanism) for one in key)
 
 
 def _same_tables(left: Mapping[SumKey, Any], right: Mapping[SumKey, Any]) -> bool:

@@ -3,7 +3,8 @@
 Each report is replaced by a number whose expectation, given the true record, is the score that was
 asked for. Reports of different units are independent given the record, so products of such numbers
 are unbiased for products of scores; everything else is a smooth function of their means. Squares
-need their own numbers: the variance of a single attribute is not attenuated by λ².
+need their own numbers: the variance of a single attribute is not attenuated by λ². All this is
+linear in the features of the reports, so the sums over reports that estimates keep serve as well.
 """
 
 from __future__ import annotations
@@ -21,19 +22,14 @@ from numpy.typing import ArrayLike
 from seepage._numeric import FloatArray, as_float_array
 from seepage.collect import _influence
 from seepage.collect._influence import Term
-from seepage.collect.attenuation import named
+from seepage.collect._samples import Sample
 from seepage.collect.collection import CollectedReports
 from seepage.collect.correcting import Comparison, recommend
-from seepage.collect.mechanism import Mechanism, Reports, TableMechanism
+from seepage.collect.estimates import Estimates
+from seepage.collect.held import NO_RELATIONSHIPS
 from seepage.collect.scores import all_scores
 from seepage.domain import Domain, Label
 from seepage.errors import InvalidInputError
-
-CHUNK = 100_000
-"""Records whose features are held at once."""
-
-KEPT_CELLS = 1_000_000
-"""Up to so many kinds of records are counted rather than kept one by one."""
 
 VARIANCE = "A corrected variance is not positive: too few records for this budget."
 CELL = "A corrected frequency is not positive: too few records for this budget."
@@ -123,12 +119,15 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class ReportedRelationships:
-    """Estimates of relationships from the reports of a collection.
+    """Estimates of relationships from the reports of a collection, or from their counts.
 
     Parameters
     ----------
-    reports : CollectedReports
-        Of a plan with design "independent", or "views" for relationships inside a view.
+    reports : CollectedReports or Estimates
+        Of a plan with design "independent", or "views" for relationships inside a view. Estimates
+        (what `seepage.count_reports` or `seepage.read_report_counts` returned) serve for the sets
+        of attributes that they hold tables of, and subsets of these; where reports are no
+        categories, only with ``covariance=True``.
     scores : mapping of str to array of float, optional
         One finite number for each category. By default numbers stand for themselves, intervals for
         their middles, other categories for their positions; see `assumptions`.
@@ -139,19 +138,20 @@ class ReportedRelationships:
     ------
     InvalidInputError
         If a parameter is outside its range, or the design does not report attributes together.
+        In an estimate also if counts do not hold what it needs.
     DomainError
         If a name is unknown.
     """
 
-    reports: CollectedReports
+    reports: CollectedReports | Estimates
     scores: Mapping[str, ArrayLike] | None = None
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        if not isinstance(self.reports, CollectedReports):
+        if not isinstance(self.reports, (CollectedReports, Estimates)):
             msg = (
-                f"expected the reports of a collection, got {type(self.reports).__name__}; counts "
-                "of reports serve estimates of tables only"
+                "expected the reports of a collection, or Estimates with their counts, got "
+                f"{type(self.reports).__name__}"
             )
             raise InvalidInputError(msg)
         level = as_float_array(self.confidence, "confidence")
@@ -159,11 +159,7 @@ class ReportedRelationships:
             msg = f"expected confidence between 0 and 1, got {self.confidence!r}"
             raise InvalidInputError(msg)
         if self.reports.plan.design == "fake":
-            msg = (
-                "expected a design that reports attributes together, got 'fake': one attribute of "
-                "each record is true, so its reports hold no relationship"
-            )
-            raise InvalidInputError(msg)
+            raise InvalidInputError(NO_RELATIONSHIPS)
         self._scored  # noqa: B018 - a bad score is refused here, not at the first estimate
 
     @property
@@ -174,6 +170,18 @@ class ReportedRelationships:
     @cached_property
     def _scored(self) -> tuple[dict[str, FloatArray], list[str]]:
         return all_scores(self.domain, self.scores, self.domain.names)
+
+    @cached_property
+    def _centred(self) -> dict[str, FloatArray]:
+        """Scores about their mean over the categories.
+
+        Nothing that is estimated here depends on where scores begin. But the indicators of
+        categories that a report of bits estimates need not add up to 1, and what they miss would
+        come with the size of the scores: years would have the variance of two thousand.
+        """
+        return {
+            name: scores - (scores / len(scores)).sum() for name, scores in self._scored[0].items()
+        }
 
     def assumptions(self, names: Sequence[str]) -> tuple[str, ...]:
         """Sentences on the scores of attributes that were not given."""
@@ -243,7 +251,7 @@ class ReportedRelationships:
         rows = self._pair(a, first_categories)
         columns = self._pair(b, second_categories)
 
-        def term(sample: _Sample) -> Term | None:
+        def term(sample: Sample) -> Term | None:
             cells = [sample.mean({a: row, b: column}) for row in rows for column in columns]
             return _influence.log_odds_ratio(cells)
 
@@ -253,12 +261,12 @@ class ReportedRelationships:
 
     def regression(self, outcome: str, predictors: Sequence[str]) -> tuple[Estimate, ...]:
         """Least-squares slopes of an outcome on several predictors, with an intercept."""
-        names = self._names([outcome, *_listed(predictors)], 2)
+        names = regression_names(self.domain, outcome, predictors)
         target, others = names[0], names[1:]
         found = []
         for i, predictor in enumerate(others):
 
-            def term(sample: _Sample, i: int = i) -> Term | None:
+            def term(sample: Sample, i: int = i) -> Term | None:
                 within = [[sample.second(p, q) for q in others] for p in others]
                 across = [sample.second(target, p) for p in others]
                 solved = _influence.slopes(within, across)
@@ -269,14 +277,8 @@ class ReportedRelationships:
             )
         return tuple(found)
 
-    def _names(self, names: Sequence[str], least: int) -> tuple[str, ...]:
-        found = tuple(_listed(names))
-        for name in found:
-            self.domain.position(name)
-        if len(found) < least or len(set(found)) < len(found):
-            msg = f"expected {least} or more distinct attributes, got {found!r}"
-            raise InvalidInputError(msg)
-        return found
+    def _names(self, names: Any, least: int) -> tuple[str, ...]:
+        return checked_names(self.domain, names, least)
 
     def _pair(self, name: str, labels: Sequence[Label] | None) -> list[FloatArray]:
         attribute = self.domain[name]
@@ -309,15 +311,15 @@ class ReportedRelationships:
         involved: tuple[str, ...] | None = None,
         possible: tuple[float, float] = (-math.inf, math.inf),
     ) -> Estimate:
-        sample = _Sample.of(self.reports, involved or names, self._scored[0])
+        sample = Sample.of(self.reports, involved or names, self._centred)
         corrected: Term | None = compute(sample)
         plain = sample.uncorrected()
         naive: Term | None = None if plain is None else compute(plain)
         note = ("" if plain is not None else NO_UNCORRECTED) if corrected is not None else failure
-        counts, n = sample.counts, int(sample.counts.sum())
+        weights, n = sample.weights, sample.size
         value = error = low = high = raw = raw_error = gap = None
         if corrected is not None:
-            value, error = corrected.value, _influence.standard_error(corrected, counts)
+            value, error = corrected.value, _influence.standard_error(corrected, weights)
             z = NormalDist().inv_cdf(0.5 + self.confidence / 2)
             low, high = value - z * error, value + z * error
             # A few units in the last place are rounding: two equal attributes have correlation 1.
@@ -327,9 +329,9 @@ class ReportedRelationships:
             else:
                 note = f"{note} {BEYOND}".strip()
         if naive is not None:
-            raw, raw_error = naive.value, _influence.standard_error(naive, counts)
+            raw, raw_error = naive.value, _influence.standard_error(naive, weights)
             if corrected is not None:
-                gap = _influence.standard_error(naive.minus(corrected), counts)
+                gap = _influence.standard_error(naive.minus(corrected), weights)
         found = Estimate(
             kind, names, value, error, low, high, raw, raw_error,
             None if error is None else error**2, None, "", float(self.confidence), n, note,
@@ -375,145 +377,32 @@ def recommended(estimates: Sequence[Estimate]) -> list[Estimate]:
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """Reports of one unit, and which records of the sample they belong to."""
+def checked_names(domain: Domain, names: Any, least: int) -> tuple[str, ...]:
+    """Return names of distinct attributes.
 
-    names: tuple[str, ...]
-    mechanism: Mechanism
-    values: Reports
-
-    def scores(self, wanted: FloatArray) -> FloatArray:
-        """Number of each report whose expectation given x is ``wanted[x]``."""
-        per_feature = self.mechanism.unbias_map().combine(wanted)
-        if isinstance(self.mechanism, TableMechanism):
-            return np.asarray(per_feature[self.values])
-        pieces = [
-            self.mechanism.featurize(self.values[i : i + CHUNK]) @ per_feature
-            for i in range(0, len(self.values), CHUNK)
-        ]
-        return np.concatenate(pieces) if pieces else np.zeros(0)
-
-    @property
-    def is_category(self) -> bool:
-        """Whether a report is a category of the attribute itself."""
-        mechanism = self.mechanism
-        return isinstance(mechanism, TableMechanism) and mechanism.features == mechanism.k
+    Raises
+    ------
+    InvalidInputError
+        If they are no list, fewer than `least`, or one occurs twice.
+    DomainError
+        If a name is unknown.
+    """
+    found = _listed(names)
+    for name in found:
+        domain.position(name)
+    if len(found) < least or len(set(found)) < len(found):
+        msg = f"expected {least} or more distinct attributes, got {found!r}"
+        raise InvalidInputError(msg)
+    return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Sample:
-    """Records that report all attributes wanted, equal ones counted."""
-
-    groups: tuple[tuple[_Part, ...], ...]
-    counts: FloatArray
-    sizes: Mapping[str, int]
-    scored: Mapping[str, FloatArray]
-    raw: bool = False
-
-    @classmethod
-    def of(
-        cls, reports: CollectedReports, names: tuple[str, ...], scored: Mapping[str, FloatArray]
-    ) -> _Sample:
-        plan, wanted = reports.plan, set(names)
-        units = list(zip(plan.units, reports.values, strict=True))
-        if plan.design == "views":
-            whole = [[item] for item in units if wanted <= set(item[0].names)]
-            if not any(len(values) for [(_, values)] in whole):
-                msg = f"expected a view that holds {named(names)} together, got none with reports"
-                raise InvalidInputError(msg)
-        else:
-            whole = [[item for item in units if wanted & set(item[0].names)]]
-        groups, counts = [], []
-        for group in whole:
-            parts = [_Part(u.names, u.mechanism, u.mechanism.check_reports(v)) for u, v in group]
-            counted, often = _counted(parts)
-            groups.append(counted)
-            counts.append(often)
-        every = np.concatenate(counts)
-        if every.sum() < 2:
-            msg = f"expected at least two records that report {named(names)}, got {every.sum():g}"
-            raise InvalidInputError(msg)
-        sizes = {item.name: item.size for item in plan.domain}
-        return cls(tuple(groups), every, sizes, scored)
-
-    def uncorrected(self) -> _Sample | None:
-        """The same records with reports taken as they are; None when they are no categories."""
-        if not all(part.is_category for group in self.groups for part in group):
-            return None
-        return _Sample(self.groups, self.counts, self.sizes, self.scored, True)
-
-    def product(self, functions: Mapping[str, FloatArray]) -> FloatArray:
-        """Number of each kind of record whose expectation is ``Π functions[m][x_m]``."""
-        return np.concatenate([self._group(group, functions) for group in self.groups])
-
-    def _group(self, group: tuple[_Part, ...], functions: Mapping[str, FloatArray]) -> FloatArray:
-        result = np.ones(1)
-        for part in group:
-            joint = np.ones(1)
-            for name in part.names:
-                own = functions.get(name, np.ones(self.sizes[name]))
-                joint = np.multiply.outer(joint, own).reshape(-1)
-            if not set(part.names) & set(functions):
-                continue
-            result = result * (joint[part.values] if self.raw else part.scores(joint))
-        return np.broadcast_to(result, (len(group[0].values),))
-
-    def mean(self, functions: Mapping[str, FloatArray]) -> Term:
-        """Mean of a product of functions of distinct attributes."""
-        return _influence.weighted_mean(self.product(functions), self.counts)
-
-    def moment(self, names: tuple[str, ...]) -> Term:
-        """Central cross-moment of distinct attributes."""
-        if len(names) == 2:
-            return self.second(*names)
-        means = {name: self.mean({name: self.scored[name]}) for name in names}
-        centred = {name: self.scored[name] - means[name].value for name in names}
-        term = self.mean(centred)
-        for name in names:
-            rest = {other: centred[other] for other in names if other != name}
-            pull = self.mean(rest).value
-            term = Term(term.value, term.influence - pull * means[name].influence)
-        return term
-
-    def second(self, first: str, second: str) -> Term:
-        """Covariance of two attributes, or variance of one; unbiased.
-
-        The product of two estimated means has their covariance as its bias, which is taken off.
-        """
-        f, g = self.scored[first], self.scored[second]
-        mean = self.mean({first: f})
-        other = mean if second == first else self.mean({second: g})
-        f, g = f - mean.value, g - other.value
-        term = self.mean({first: f * f} if second == first else {first: f, second: g})
-        n = float(self.counts.sum())
-        bias = float((mean.influence * other.influence) @ self.counts) / (n * (n - 1))
-        return Term(term.value + bias, term.influence)
+def regression_names(domain: Domain, outcome: Any, predictors: Any) -> tuple[str, ...]:
+    """Return the outcome and its predictors; see `checked_names`."""
+    return checked_names(domain, [outcome, *_listed(predictors)], 2)
 
 
-def _counted(parts: list[_Part]) -> tuple[tuple[_Part, ...], FloatArray]:
-    """Count equal records when there are few kinds of them."""
-    n = len(parts[0].values)
-    cells = math.prod(
-        part.mechanism.features if isinstance(part.mechanism, TableMechanism) else KEPT_CELLS + 1
-        for part in parts
-    )
-    if cells > KEPT_CELLS or n <= 1:
-        return tuple(parts), np.ones(n)
-    shape = [part.mechanism.features for part in parts]
-    codes = np.ravel_multi_index([np.asarray(part.values) for part in parts], shape)
-    counts = np.bincount(codes, minlength=cells)
-    found = np.flatnonzero(counts)
-    columns = np.unravel_index(found, shape)
-    kept = [
-        _Part(part.names, part.mechanism, column)
-        for part, column in zip(parts, columns, strict=True)
-    ]
-    return tuple(kept), counts[found].astype(np.float64)
-
-
-def _listed(names: Any) -> list[Any]:
+def _listed(names: Any) -> tuple[Any, ...]:
     if isinstance(names, (str, bytes, Mapping)) or not isinstance(names, Sequence):
         msg = f"expected a list of column names, got {names!r}"
         raise InvalidInputError(msg)
-    return list(names)
+    return tuple(names)

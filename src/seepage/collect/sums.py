@@ -89,7 +89,7 @@ def empty_sums(
     shapes = {key: [axis_size(plan, one) for one in key] for key in wanted}
     return ReportSums(
         {
-            key: freeze(np.zeros(shapes[key], np.int64 if _counted(plan, key) else np.float64))
+            key: freeze(np.zeros(shapes[key], np.int64 if is_counted(plan, key) else np.float64))
             for key in wanted
         },
         {key: freeze(np.zeros((math.prod(shapes[key]),) * 2)) for key in grams},
@@ -99,7 +99,8 @@ def empty_sums(
     )
 
 
-def _counted(plan: CollectionPlan, key: SumKey) -> bool:
+def is_counted(plan: CollectionPlan, key: SumKey) -> bool:
+    """Whether reports of all units of a key are categories, so that kinds of them are counted."""
     return all(isinstance(plan.units[one.unit].mechanism, TableMechanism) for one in key)
 
 
@@ -128,7 +129,7 @@ def add_up(
     tables: Sums = {}
     mixed: list[SumKey] = []
     for key in result.tables:
-        if _counted(plan, key):
+        if is_counted(plan, key):
             sizes = [plan.units[one.unit].mechanism.features for one in key]
             tables[key] = freeze(count([values[one.unit] for one in key], sizes))
         else:

@@ -1,4 +1,4 @@
-"""Which of several estimated relationships can be told from zero, and how many records it takes."""
+"""Which of several estimated relationships can be told from zero, and which values to take."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from statistics import NormalDist, median
 import numpy as np
 
 from seepage.collect.collection import CollectionPlan
+from seepage.collect.correcting import CANNOT_TELL
 from seepage.collect.mechanism import TableMechanism
 from seepage.collect.moments import needed_size
 from seepage.collect.relationships import Estimate
@@ -101,6 +102,32 @@ def quantity(value: float, digits: int = 4) -> str:
         mantissa, power = f"{value:.{min(digits, 3) - 1}e}".split("e")
         text = f"{mantissa} × 10{str(int(power)).translate(_RAISED)}"
     return text.replace("-", "−")
+
+
+def which_values(both: Sequence[Estimate], count: int) -> str:
+    """Which value to take of those of `count` estimates that have two, in one sentence."""
+    n = len(both)
+    taken = sum(item.recommended == "uncorrected" for item in both)
+    unsure = sum(item.better == CANNOT_TELL for item in both)
+    rest = "" if n == count else " with both values"
+    every = f"the relationship{rest}" if n == 1 else f"all {n} relationships{rest}"
+    error = "is expected to have the smaller error"
+    if taken == 0:
+        advice = f"Correcting pays for {every}"
+    elif taken == n:
+        advice = f"For {every} the uncorrected value {error}"
+    else:
+        advice = (
+            f"For {taken} of {n} relationships{rest} the uncorrected value {error}, for the other "
+            f"{n - taken} the corrected one"
+        )
+    if not unsure:
+        return f"{advice}."
+    why = "as the reports alone cannot tell"
+    if n == 1:
+        return f"{advice}; this is judged by its size, {why}."
+    some = "this" if unsure == n else f"for {unsure} of them this"
+    return f"{advice}; {some} is judged by their mean strength, {why}."
 
 
 def _clearness(item: Estimate) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from seepage._numeric import check_size
 from seepage.attack.bayes import MAX_TERMS
-from seepage.attack.boosted import installed
+from seepage.attack.boosted import broken, installed
 from seepage.attack.pooled import IN_WORDS, Sketch
 from seepage.attack.population import Observations, Population
 from seepage.attack.scores import score, strangers
@@ -84,8 +84,8 @@ SAMPLED = (
     "records."
 )
 UNBOOSTED = (
-    "'bayes' did without gradient-boosted trees, which need scikit-learn: where the secret follows "
-    "combinations of more than three attributes, others may be better (pip install "
+    "'bayes' did without gradient-boosted trees, which need scikit-learn{why}: where the secret "
+    "follows combinations of more than three attributes, others may be better (pip install "
     "'seepage[attack]')."
 )
 RARE = "Values of {secret!r} that no training record has are never guessed: {values}."
@@ -170,7 +170,7 @@ def attack_plan(
         If a parameter is outside its range, no reports of other attributes exist, or the training
         records have one value of the secret only.
     MissingDependencyError
-        If an attacker needs a package that is not installed.
+        If an attacker needs a package that is not installed, or cannot be imported.
     SeepageError
         If the table or the plan cannot be used.
 
@@ -293,7 +293,8 @@ def _assumptions(
         members = ", ".join(IN_WORDS[name] for name in sketches[0].members(exact=True))
         found.append(SAMPLED.format(n=len(case.world.codes), members=members))
         if not installed():
-            found.append(UNBOOSTED)
+            why = broken()
+            found.append(UNBOOSTED.format(why=f" (it cannot be imported: {why})" if why else ""))
     if LEARNERS & set(case.names):
         rows = len(case.learning) * case.copies
         found.append(LEARNING.format(n=rows, copies=case.copies))

@@ -46,7 +46,8 @@ def estimate(
     columns : iterable of str, optional
         With a number k: tables of these attributes only.
     covariance : bool
-        Keep what covariance matrices need when reports are no categories.
+        Keep what covariance matrices, and `seepage.estimate_relationships`, need when reports are
+        no categories.
     confidence : float
         Of the limits shown; in (0, 1).
 
@@ -125,19 +126,40 @@ def count_reports(
     >>> estimate(parts, plan).marginal("sex", "smoker").values.tolist()
     [[0.25, 0.25], [0.5, 0.0]]
     """
+    return count_into(
+        Estimates.of(
+            as_plan(plan),
+            marginals,
+            columns=columns,
+            covariance=covariance,
+            confidence=confidence,
+            source=name_of(reports),
+        ),
+        reports,
+    )
+
+
+def count_into(empty: Estimates, reports: Any) -> Estimates:
+    """Count reports, or take their counts, for the tables of `empty`.
+
+    Parameters
+    ----------
+    empty : Estimates
+        From no reports yet.
+    reports : reports or counts
+        See `estimate`.
+
+    Raises
+    ------
+    SeepageError
+        As `estimate`.
+    """
     from seepage.plan.report_counts import add_counts, are_counts
 
-    result = Estimates.of(
-        as_plan(plan),
-        marginals,
-        columns=columns,
-        covariance=covariance,
-        confidence=confidence,
-        source=_name(reports),
-    )
+    result = empty
     if are_counts(reports):
         return add_counts(reports, result)
-    if _are_paths(reports):
+    if are_paths(reports):
         result = replace(result, notes=tuple(repeated(reports)))
     for batch in _batches(reports):
         if are_counts(batch):
@@ -149,11 +171,13 @@ def count_reports(
     return result
 
 
-def _are_paths(reports: Any) -> bool:
+def are_paths(reports: Any) -> bool:
+    """Whether reports are a list of files."""
     return isinstance(reports, (list, tuple)) and all(isinstance(x, (str, Path)) for x in reports)
 
 
-def _name(reports: Any) -> str:
+def name_of(reports: Any) -> str:
+    """What titles call reports: the name of their file, or "reports"."""
     if isinstance(reports, (str, Path)):
         return Path(reports).name
     if isinstance(reports, (list, tuple)) and reports and isinstance(reports[0], (str, Path)):
@@ -163,12 +187,16 @@ def _name(reports: Any) -> str:
 
 
 def _batches(reports: Any) -> Iterable[Any]:
-    if isinstance(reports, Iterator):
-        return reports
+    several = are_batches(reports) or (are_paths(reports) and bool(reports))
+    return reports if several else (reports,)
+
+
+def are_batches(reports: Any) -> bool:
+    """Whether reports come in several pieces, which are counted one after the other."""
     listed = isinstance(reports, (list, tuple)) and bool(reports)
-    if listed and (all(isinstance(x, CollectedReports) for x in reports) or _are_paths(reports)):
-        return list(reports)
-    return (reports,)
+    return isinstance(reports, Iterator) or (
+        listed and all(isinstance(x, CollectedReports) for x in reports)
+    )
 
 
 def _read(batch: Any, plan: CollectionPlan) -> Iterable[CollectedReports]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from seepage._numeric import extremes_allowed
 from seepage.collect.allocation import COMPOSITION, RESPONSE, Allocation
 from seepage.collect.attenuation import (
     Attributes,
@@ -21,21 +21,26 @@ from seepage.collect.attenuation import (
     percent,
     retentions,
 )
-from seepage.collect.collection import CollectedReports, CollectionPlan
-from seepage.collect.correcting import CANNOT_TELL
+from seepage.collect.collection import CollectionPlan
 from seepage.collect.marginals import records_in_words
 from seepage.collect.mechanism import TableMechanism
-from seepage.collect.records import UNCHECKED
 from seepage.collect.relationships import Estimate, ReportedRelationships, recommended
 from seepage.counts import PairCounts
-from seepage.errors import CapacityError, InvalidInputError
-from seepage.plan._clear import MODERATE, clear_ones, quantity, records_needed
+from seepage.errors import InvalidInputError
+from seepage.plan._clear import MODERATE, clear_ones, quantity, records_needed, which_values
+from seepage.plan.estimating import name_of
+from seepage.plan.relationship_sources import (
+    plan_of,
+    relationship_source,
+    wanted_sets,
+    was_simulated,
+)
 from seepage.results import Result, Standing
 from seepage.tables import CodedTable, CountedTable
 from seepage.tables.domain_files import DomainFile, read_domain
 
-MANY = 40
-"""Most attributes whose pairs are estimated without being named."""
+KINDS = ("covariance", "correlation", "odds")
+"""What can be estimated of a pair."""
 
 CLOSE = 1e-9
 """How far a table may be from ``λ I + (1 − λ)/k`` and still count as one."""
@@ -244,7 +249,7 @@ class RelationshipEstimates(Result):
             item.estimate is not None and not (item.recommended or item.is_possible)
             for item in self.estimates
         )
-        said = [_which(both, count)] if both else []
+        said = [which_values(both, count)] if both else []
         if single == count:
             said.append("There is no uncorrected value to compare with.")
         elif single:
@@ -409,22 +414,30 @@ def plan_budgets(plan: CollectionPlan) -> dict[str, float]:
     return {name: found[name] for name in plan.domain.names}
 
 
+@extremes_allowed
 def estimate_relationships(
-    reports: CollectedReports,
+    reports: Any,
+    plan: CollectionPlan | str | Path | None = None,
     *,
     relationships: Iterable[Sequence[str]] | None = None,
     regression: Mapping[str, Sequence[str]] | None = None,
     kinds: Sequence[str] = ("correlation",),
     scores: Mapping[str, ArrayLike] | None = None,
     confidence: float = 0.95,
-    name: str = "reports",
+    name: str | None = None,
     notes: Iterable[str] = (),
 ) -> RelationshipEstimates:
-    """Estimate relationships from randomised reports, with standard errors.
+    """Estimate relationships from randomised reports or their counts, with standard errors.
 
     Parameters
     ----------
-    reports : CollectedReports
+    reports : CollectedReports, path, frame, mapping, list of records, or iterable of those
+        As `seepage.estimate` takes them, and counts of reports as it takes them: they must hold
+        tables of all attributes of a relationship together (pairs, for a correlation), and be
+        made with ``covariance=True`` where reports are no categories.
+    plan : CollectionPlan or path of a plan file, optional
+        Only for reports and counts that come without theirs: CollectedReports and Estimates have
+        it.
     relationships : iterable of sequences of str, optional
         Sets of attributes; all pairs by default. Sets of three and more give cross-moments.
     regression : mapping of str to sequence of str, optional
@@ -435,8 +448,8 @@ def estimate_relationships(
         See `seepage.collect.relationships.ReportedRelationships`.
     confidence : float
         In (0, 1).
-    name : str
-        Of the reports, for titles.
+    name : str, optional
+        Of the reports, for titles; by default that of their file.
     notes : iterable of str
         Sentences on how the reports were read.
 
@@ -447,91 +460,66 @@ def estimate_relationships(
     Raises
     ------
     InvalidInputError
-        If a parameter is outside its range, or the design does not report attributes together.
+        If a parameter is outside its range, the design does not report attributes together, or
+        counts lack what is needed or are given twice.
     DomainError
         If a name is unknown.
     CapacityError
         If no relationships are named and there are too many pairs.
+    SeepageError
+        If reports or counts cannot be read, or are of another plan.
     """
-    source = ReportedRelationships(reports, scores, confidence)
-    names = source.domain.names
-    if relationships is None:
-        if len(names) > MANY:
-            msg = f"expected named relationships for more than {MANY} attributes, got {len(names)}"
-            raise CapacityError(msg)
-        relationships = [] if regression else list(combinations(names, 2))
+    if isinstance(kinds, str) or not isinstance(kinds, Iterable):
+        msg = f"expected a list of kinds among {', '.join(map(repr, KINDS))}, got {kinds!r}"
+        raise InvalidInputError(msg)
+    kinds = tuple(kinds)
+    for kind in kinds:
+        if kind not in KINDS:
+            msg = f"expected kinds among {', '.join(map(repr, KINDS))}, got {kind!r}"
+            raise InvalidInputError(msg)
+    collection = plan_of(reports, plan)
+    sets, slopes = wanted_sets(collection.domain, relationships, regression)
+    taken, told = relationship_source(reports, collection, [*sets, *slopes])
+    source = ReportedRelationships(taken, scores, confidence)
     known = {
         "covariance": source.covariance,
         "correlation": source.correlation,
         "odds": source.log_odds_ratio,
     }
-    for kind in kinds:
-        if kind not in known:
-            msg = f"expected kinds among {', '.join(map(repr, known))}, got {kind!r}"
-            raise InvalidInputError(msg)
     found: list[Estimate] = []
-    for item in relationships:
-        chosen = tuple(item) if not isinstance(item, str) else (item,)
-        if len(chosen) == 2:
-            found += [known[kind](chosen[0], chosen[1]) for kind in kinds]
+    for names in sets:
+        if len(names) == 2:
+            found += [known[kind](names[0], names[1]) for kind in kinds]
         else:
-            found.append(source.moment(chosen))
-    for outcome, predictors in (regression or {}).items():
+            found.append(source.moment(names))
+    for outcome, *predictors in slopes:
         found += source.regression(outcome, predictors)
     if not found:
         msg = "expected at least one relationship, got none"
         raise InvalidInputError(msg)
     found = recommended(found)
     used = {name for item in found for name in item.names}
-    notes = tuple(notes)
-    if reports.simulated is None:
-        notes = (UNCHECKED.format(records_in_words(reports.size)), *notes)
+    notes, simulated = (*told, *notes), was_simulated(taken)
     return RelationshipEstimates(
         estimates=tuple(found),
-        size=reports.size,
-        simulated=reports.simulated,
+        size=taken.size,
+        simulated=simulated,
         assumptions=(
             *source.assumptions(sorted(used)),
             DESIGN,
             SINGLE,
             TOLD.format(count=len(found), level=100 * source.confidence),
             RECOMMENDED,
-            *((SIMULATED,) if reports.simulated else ()),
+            *((SIMULATED,) if simulated else ()),
             *notes,
-            *reports.plan.assumptions,
+            *collection.assumptions,
         ),
-        source=name,
+        source=name_of(reports) if name is None else name,
         needed=records_needed(
-            reports.plan, [item.names for item in found], len(found), source.confidence
+            collection, [item.names for item in found], len(found), source.confidence
         ),
         notes=notes,
     )
-
-
-def _which(both: Sequence[Estimate], count: int) -> str:
-    """Which value to take of those that have two, in one sentence."""
-    n = len(both)
-    taken = sum(item.recommended == "uncorrected" for item in both)
-    unsure = sum(item.better == CANNOT_TELL for item in both)
-    rest = "" if n == count else " with both values"
-    every = f"the relationship{rest}" if n == 1 else f"all {n} relationships{rest}"
-    error = "is expected to have the smaller error"
-    if taken == 0:
-        advice = f"Correcting pays for {every}"
-    elif taken == n:
-        advice = f"For {every} the uncorrected value {error}"
-    else:
-        advice = (
-            f"For {taken} of {n} relationships{rest} the uncorrected value {error}, for the other "
-            f"{n - taken} the corrected one"
-        )
-    if not unsure:
-        return f"{advice}."
-    why = "as the reports alone cannot tell"
-    if n == 1:
-        return f"{advice}; this is judged by its size, {why}."
-    some = "this" if unsure == n else f"for {unsure} of them this"
-    return f"{advice}; {some} is judged by their mean strength, {why}."
 
 
 def _moment(names: Names) -> str:

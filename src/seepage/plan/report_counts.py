@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from seepage._numeric import freeze
 from seepage.collect.collection import CollectionPlan
 from seepage.collect.estimates import Estimates, check_same_plan
-from seepage.collect.routes import routes, sum_key
+from seepage.collect.held import choose
 from seepage.collect.sums import MAX_REPORTS, ReportSums
-from seepage.errors import InvalidInputError, TableError, did_you_mean
+from seepage.errors import InvalidInputError, TableError
 from seepage.plan.plan_sources import as_plan
 from seepage.plan.report_tables import from_table
 from seepage.results import write_bytes
@@ -115,7 +115,7 @@ def _type(table: NDArray[Any]) -> str:
 
 
 def read_report_counts(path: str | Path, plan: CollectionPlan | str | Path) -> Estimates:
-    """Read counts of reports, for `seepage.estimate` or to be added up.
+    """Read counts of reports, for an estimate, for relationships, or to be added up.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def _part(item: Any, plan: CollectionPlan, wanted: Estimates | None) -> Estimate
         return from_table(item, wanted or _pairs(plan), item.source)
     if isinstance(item, Estimates):
         check_same_plan(plan, item.plan)
-        return item if wanted is None else _chosen(item, wanted, item.source)
+        return item if wanted is None else choose(item, wanted, item.source)
     return opened(item, partial(_read, plan=plan, wanted=wanted))
 
 
@@ -253,57 +253,13 @@ def _pairs(plan: CollectionPlan) -> Estimates:
     return Estimates.of(plan, 1 if plan.design == "fake" else min(2, len(plan.domain)))
 
 
-def _chosen(part: Estimates, wanted: Estimates, name: str) -> Estimates:
-    """What the tables that are wanted need of a part."""
-    sums = part.sums
-    if not set(wanted.sums.tables) <= set(sums.tables):
-        absent = [names for names in wanted.sets if not _holds(sums, wanted.plan, names)]
-        shown = " × ".join(absent[0])
-        more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
-        known = [" × ".join(names) for names in part.sets]
-        msg = (
-            f"expected counts of the tables that are to be estimated, got none of {shown}{more} in "
-            f"{name}, which holds tables of {_widths(part)}.{did_you_mean(shown, known)} Ask for "
-            "others (--marginals, --columns), or count the reports for these."
-        )
-        raise InvalidInputError(msg)
-    if not set(wanted.sums.grams) <= set(sums.grams):
-        msg = (
-            f"expected counts that keep what covariances need, got none in {name}: count the "
-            "reports with covariance=True"
-        )
-        raise InvalidInputError(msg)
-    kept = replace(
-        sums,
-        tables={key: sums.tables[key] for key in wanted.sums.tables},
-        grams={key: sums.grams[key] for key in wanted.sums.grams},
-    )
-    return replace(wanted, sums=kept, source=part.source, notes=part.notes, parts=part.parts)
-
-
-def _widths(part: Estimates) -> str:
-    """How many columns the tables of a part have, in words."""
-    found = sorted({len(names) for names in part.sets}, reverse=True)
-    words = ["single columns" if k == 1 else f"{k} columns" for k in found]
-    return " and of ".join(words if 1 in found else [*words, "single columns"])
-
-
-def _holds(sums: ReportSums, plan: CollectionPlan, names: tuple[str, ...]) -> bool:
-    singles = [(name,) for name in names]
-    return all(
-        sum_key(plan, route) in sums.tables
-        for one in (names, *singles)
-        for route in routes(plan, one)
-    )
-
-
 def _read(
     stream: IO[bytes], name: str, *, plan: CollectionPlan, wanted: Estimates | None
 ) -> Estimates:
     if "plan" not in head_of(stream, name):
         return from_table(counts_from(stream, name), wanted or _pairs(plan), name)
     found = _of_reports(stream, name, plan)
-    return found if wanted is None else _chosen(found, wanted, name)
+    return found if wanted is None else choose(found, wanted, name)
 
 
 def _of_reports(stream: IO[bytes], name: str, plan: CollectionPlan) -> Estimates:

@@ -198,7 +198,10 @@ def read_reports(source: Any, plan: CollectionPlan | str | Path) -> CollectedRep
     chosen = as_plan(plan)
     if is_counts(source):
         path = source[0] if isinstance(source, (list, tuple)) else source
-        msg = f"expected the reports themselves, got their counts, good for estimates only: {path}"
+        msg = (
+            "expected the reports themselves, got their counts, which are for estimates of tables "
+            f"and relationships: {path}"
+        )
         raise InvalidInputError(msg)
     if isinstance(source, (list, tuple)) and _is_mixed(source):
         return _joined([read_reports(path, chosen) for path in source])
