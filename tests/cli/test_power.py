@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -52,6 +53,13 @@ def test_report(run: Run) -> None:
         (["correlation"], designs.Correlation(), {}),
         (["slope", "--sd", "2", "--sd2", "3", "--others", "2", "--shared", ".1"],
          designs.Slope(designs.Values(2), designs.Values(3), others=2, shared=0.1), {}),
+        (["slope", "--low", "-4", "--high", "4", "--others", "2", "--response", "2", "--k", "5"],
+         designs.Slope(designs.Values(1, -4, 4), others=2),
+         {"protection": RandomizedResponse(2, 5)}),
+        (["correlation", "--low", "-4", "--high", "4", "--low2", "-5", "--high2", "5",
+          "--response", "2,inf", "--k", "5,3"],
+         designs.Correlation(designs.Values(1, -4, 4), designs.Values(1, -5, 5)),
+         {"protection": RandomizedResponse((2, math.inf), (5, 3))}),
     ],
     ids=lambda x: x[0] if isinstance(x, list) else "",
 )  # fmt: skip
@@ -117,6 +125,10 @@ def test_effect_that_does_not_exist(run: Run) -> None:
         (["mean", "--effect", "1", "--n", "9", "--laplace", "1", "--gaussian", "1"], "one of"),
         (["mean", "--effect", "1", "--n", "9", "--laplace", "-1"], "--laplace"),
         (["mean", "--effect", "1", "--n", "9", "--null", ".5"], "--null"),
+        (["correlation", "--effect", ".1", "--n", "9", "--response", "1,2,3"], "one number or two"),
+        (["correlation", "--effect", ".1", "--n", "9", "--response", "1,"], "--response"),
+        (["correlation", "--effect", ".1", "--n", "9", "--response", "1", "--k", "3,x"], "--k"),
+        (["proportion", "--effect", ".1", "--n", "9", "--response", "1,2"], "one attribute"),
         (["mean", "--effect", "1", "--n", "9", "--z", "--sd", "-1"], "sd"),
         (["proportion", "--effect", ".9", "--n", "9"], "effect"),
         (["proportion", "--effect", ".1", "--n", "9", "--z"], "--z"),

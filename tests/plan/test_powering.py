@@ -13,7 +13,14 @@ import seepage as sp
 from seepage.errors import InfeasibleError, InvalidInputError
 from seepage.plan.power_rooms import protected_risk
 from seepage.plan.powering import plan_test
-from seepage.risk.designs import Independence, OneProportion, OneSampleMean, Values
+from seepage.risk.designs import (
+    Correlation,
+    Independence,
+    OneProportion,
+    OneSampleMean,
+    Slope,
+    Values,
+)
 from seepage.risk.protections import GaussianNoise, LaplaceNoise, RandomizedResponse
 
 INF = math.inf
@@ -231,3 +238,46 @@ def test_effects_are_differences():
     found = plan_test(OneProportion(0.3), effect=0.1, n=50).verdict
     assert "finds a proportion that differs by 0.1 from 0.3 with" in found
     assert "finds a mean that differs by 0.2 with" in plan_test(Z, effect=0.2, n=15).verdict
+
+
+@pytest.mark.parametrize(
+    ("design", "protection", "at_two"),
+    [
+        (Slope(Values(1, -4, 4), Values(1.0), 3, 0.3, 0.5), RandomizedResponse(3, 5), 2.0),
+        (Slope(Values(1, -4, 4), Values(1.0)), RandomizedResponse((3, INF), (5, 2)), (2.0, INF)),
+        (
+            Correlation(Values(1, -4, 4), Values(1, -4, 4)),
+            RandomizedResponse((INF, 3), (2, 5)),
+            (INF, 2.0),
+        ),
+        (
+            Correlation(Values(1, -4, 4), Values(1, -4, 4)),
+            RandomizedResponse((3, 1.5), (5, 2)),
+            (2.0, 1.0),
+        ),
+    ],
+)
+def test_two_attributes_with_budgets_of_their_own(design, protection, at_two):
+    """What is public is no secret, and the picture goes through the protection that was given."""
+    report = plan_test(design, effect=0.4, n=120, protection=protection, draws=400)
+    assert report.risk is not None
+    assert report.risk.curve.relative_risk(0.0) == pytest.approx(math.exp(3), rel=1e-12)
+    told = "One attribute is public" in " ".join(report.assumptions)
+    assert told is (isinstance(at_two, tuple) and INF in at_two)
+    assert protection.at(3.0) == protection
+    assert protection.at(2.0).epsilon == at_two
+    assert protection.largest == 3
+    region = report.regions[0]
+    drawn = sp.power(design, 0.4, 120, protection=protection.at(region.parameters[0]), draws=400)
+    assert region.powers[0] == drawn.power
+    assert "<img" in report.to_html()
+
+
+def test_parts_of_a_randomised_response():
+    assert RandomizedResponse(2.0, 3).secret is None
+    assert RandomizedResponse((INF, INF)).secret is None
+    assert RandomizedResponse((INF, INF)).largest == INF
+    assert RandomizedResponse((INF, 1.0), (2, 5)).secret_k == 5
+    assert RandomizedResponse((2.0, 1.0), (2, 5)).secret_k == (2, 5)
+    assert RandomizedResponse((0.0, 0.0)).at(1.0).epsilon == (1.0, 1.0)
+    assert RandomizedResponse((2.0, 1.0)).at(0.0).epsilon == (0.0, 0.0)

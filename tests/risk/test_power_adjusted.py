@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 from scipy.stats import t as student
 
-from seepage import power, sample_size
+from seepage import power, sample_size, utility_first
+from seepage.errors import InvalidInputError
 from seepage.risk import _adjusted
 from seepage.risk._laws import smooth_law
 from seepage.risk._pairs import METHOD, Side, joint_law
 from seepage.risk.designs import Slope, Values
+from seepage.risk.multiple import PlannedTest
 from seepage.risk.protections import RandomizedResponse
 
 Y, X = Values(1.0, -3, 3), Values(1.0, -3, 3)
@@ -175,6 +177,21 @@ def test_level_and_range_are_told():
     assert "one combination of them explains" in said
     again = power(design, 0.4, 80, protection=response(5, 3.0))
     assert (again.power, again.shape_range) == (found.power, found.shape_range)
+
+
+def test_one_epsilon_is_that_of_the_outcome():
+    design = Slope(Y, X, 2, 0.3, 0.5)
+    alone = power(design, 0.4, 80, protection=RandomizedResponse(3.0, 5), draws=2_000)
+    pair = power(design, 0.4, 80, protection=RandomizedResponse((3.0, math.inf), 5), draws=2_000)
+    assert (alone.power, alone.assumptions) == (pair.power, pair.assumptions)
+    assert "The predictors are public" in " ".join(alone.assumptions)
+    with pytest.raises(InvalidInputError, match="one epsilon, or inf for the second attribute"):
+        power(design, 0.4, 80, protection=RandomizedResponse((3.0, 2.0), 5))
+    # The wish of the analyst is met by the outcome's budget alone.
+    test = PlannedTest(design, 0.5, 200, k=3)
+    found = utility_first(test, "randomized_response", amount=0.3, draws=2_000)
+    kept = found.tests[0]
+    assert kept.unprotected - kept.power <= 0.3
 
 
 def test_planning_holds():

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -56,6 +56,10 @@ TYPED = {
 }
 """Arguments of the functions behind this verb, and the options that stand for them."""
 
+
+T = TypeVar("T")
+
+TESTED = "What is tested; left out where tests are given with --test or --tests."
 
 LIMITS = ("relative_risk", "attack_power", "posterior")
 
@@ -203,18 +207,21 @@ class ProtectionOptions:
         str | None,
         typer.Option(
             "--response",
-            metavar="EPS",
+            metavar="EPS[,EPS]",
             rich_help_panel=PROTECTION,
-            help="Randomised response on every record.",
+            help="Randomised response on every record. A test of two attributes may have a "
+            "budget for each; with inf an attribute is public. Beside --others only the outcome is "
+            "randomised.",
         ),
     ] = None
     k: Annotated[
-        int | None,
+        str | None,
         typer.Option(
             "--k",
-            metavar="K",
+            metavar="K[,K]",
             rich_help_panel=PROTECTION,
-            help="Number of answers of randomised response, for numbers.",
+            help="Number of answers of randomised response, for numbers; one for each attribute "
+            "where they differ.",
         ),
     ] = None
 
@@ -229,7 +236,7 @@ class ProtectionOptions:
         from seepage.risk.protections import GaussianNoise, LaplaceNoise, RandomizedResponse
 
         given = {
-            name: _parse.number(value, f"--{name}")
+            name: value
             for name in ("laplace", "gaussian", "response")
             if (value := getattr(self, name)) is not None
         }
@@ -238,10 +245,32 @@ class ProtectionOptions:
             msg = f"expected one of --laplace, --gaussian and --response, got {got}"
             raise InvalidInputError(msg)
         if "laplace" in given:
-            return LaplaceNoise(given["laplace"])
+            return LaplaceNoise(_parse.number(given["laplace"], "--laplace"))
         if "gaussian" in given:
-            return GaussianNoise(given["gaussian"])
-        return RandomizedResponse(given["response"], self.k) if given else None
+            return GaussianNoise(_parse.number(given["gaussian"], "--gaussian"))
+        if not given:
+            return None
+        budgets = _pair(given["response"], "--response", _parse.number)
+        return RandomizedResponse(budgets, self.sizes())
+
+    def sizes(self) -> int | tuple[int, int] | None:
+        """Return the numbers of answers, or None.
+
+        Raises
+        ------
+        InvalidInputError
+            If they are no whole numbers, or more than two.
+        """
+        return None if self.k is None else _pair(self.k, "--k", _mechanisms.whole)
+
+
+def _pair(text: str, name: str, read: Callable[[str, str], T]) -> T | tuple[T, T]:
+    """One value or two, with a comma between them."""
+    found = [read(item, name) for item in text.split(",")]
+    if len(found) > 2:
+        msg = f"expected {name} with one number or two, got {text!r}"
+        raise InvalidInputError(msg)
+    return found[0] if len(found) == 1 else (found[0], found[1])
 
 
 @dataclass(frozen=True)
@@ -350,7 +379,7 @@ def power(
     *,
     test: Annotated[
         Test | None,
-        typer.Argument(metavar="[TEST]", show_default=False, help="|".join(Test)),
+        typer.Argument(metavar="TEST", show_default=False, help=TESTED),
     ] = None,
     effect: Annotated[
         str | None,
@@ -416,7 +445,7 @@ def power(
             "alpha": _parse.number(level, "--level", 1),
             "alternative": str(side),
             "protection": protection.read(),
-            "k": protection.k,
+            "k": protection.sizes(),
             "rng": seed,
             **wishes.read(),
             **attacker.read(),

@@ -301,7 +301,10 @@ def find_region(
     draws = min(wishes.draws, REGION_DRAWS)
 
     def power_at(parameter: float) -> Outcome:
-        return outcome_of(result, result.n, protection_of(name, parameter, wishes.k), wishes, draws)
+        protection = protection_of(name, parameter, wishes.k)
+        if isinstance(result.protection, RandomizedResponse):
+            protection = result.protection.at(parameter)
+        return outcome_of(result, result.n, protection, wishes, draws)
 
     least = None if room is None or room.utility is None else room.least
     most = None if room is None else room.most
@@ -386,17 +389,17 @@ def protected_curve(
 
 
 def parameter_of(protection: Protection | None) -> float:
-    """μ or ε of a protection, the larger of two; 0 for none."""
+    """μ or ε of a protection, the larger of two that randomise; 0 for none."""
     if isinstance(protection, (LaplaceNoise, GaussianNoise)):
         return protection.mu
     if isinstance(protection, RandomizedResponse):
-        return max(protection.epsilon_of(0), protection.epsilon_of(1))
+        return protection.largest
     return 0.0
 
 
 def protection_k(protection: Protection) -> int | tuple[int, int] | None:
-    """Numbers of values of a randomised response, where given."""
-    return protection.k if isinstance(protection, RandomizedResponse) else None
+    """Numbers of values of what randomised response randomises, where given."""
+    return protection.secret_k if isinstance(protection, RandomizedResponse) else None
 
 
 def protected_risk(
@@ -408,7 +411,8 @@ def protected_risk(
     ----------
     design : Design
     protection : LaplaceNoise, GaussianNoise or RandomizedResponse
-        With two budgets, the larger one counts: that of one answer.
+        With two budgets, the larger one counts: that of one answer. What is told as it is, with a
+        budget of ∞ beside a finite one, is public and no secret.
     prior, alpha0
         As of `seepage.disclosure`.
 

@@ -37,6 +37,9 @@ from seepage.risk.utility import Rule, among_answers
 NOISE: tuple[ProtectionFamily, ...] = ("laplace", "gaussian")
 
 
+PUBLIC = "One attribute is public and told as it is: the risk is that of the other one."
+
+
 @dataclass(frozen=True, eq=False)
 class PowerReport(Result):
     """A test under protection, and the risk that goes with it.
@@ -103,6 +106,9 @@ class PowerReport(Result):
     def assumptions(self) -> tuple[str, ...]:
         """What was assumed, in sentences."""
         said = list(self.result.assumptions)
+        protection = self.result.protection
+        if isinstance(protection, RandomizedResponse) and protection.secret is not None:
+            said.append(PUBLIC)
         for room in self.rooms:
             said += room.utility.assumptions if room.utility is not None else ()
             said += room.disclosure.assumptions

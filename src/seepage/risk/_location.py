@@ -40,6 +40,7 @@ from seepage.risk.protections import Noise, RandomizedResponse
 
 Mean = OneSampleMean | PairedDifference | TwoSampleMeans
 
+PUBLIC = "The predictors are public and told as they are; the outcome is randomised."
 NORMAL_DATA = "The statistic is normal before protection: normal data, or many records."
 
 
@@ -115,6 +116,8 @@ def slope_power(design: Slope, case: Case, form: int = 0) -> Outcome:
     """Power of a test of one regression coefficient; `form` as of `joint_law`."""
     n, level, protection = case.n, case.level, case.protection
     if isinstance(protection, RandomizedResponse):
+        if design.others and not isinstance(protection.epsilon, tuple):
+            protection = RandomizedResponse((protection.epsilon, math.inf), protection.k)
         return _reported_slope(design, case, protection, form)
     x = design.predictor
     spread = 1 / (n * x.sd * x.sd * (1 - design.shared))
@@ -287,7 +290,7 @@ def _reported_slope(
     else:
         if design.others:
             msg = (
-                "expected public predictors (an epsilon of inf for the second attribute) in a "
+                "expected public predictors (one epsilon, or inf for the second attribute) in a "
                 f"regression with {design.others} others, got epsilon {protection.epsilon!r}: "
                 "randomised predictors no longer separate their effects"
             )
@@ -304,6 +307,8 @@ def _reported_slope(
     if public and protection.epsilon_of(0) == math.inf and method == "exact":
         return outcome
     said = notes(protection, *both)
+    if public:
+        said = (PUBLIC, *said)
     outcome = _estimated(outcome, LARGE)
     if method == "normal":
         return _with(outcome, *said)

@@ -129,7 +129,8 @@ class RandomizedResponse:
     Parameters
     ----------
     epsilon : float or pair of float
-        In [0, ∞]: one for every attribute in the test, or one for each of the two.
+        In [0, ∞]: one for every attribute in the test, or one for each of the two. In a regression
+        with other predictors, which cannot be randomised, one is that of the outcome.
     k : int or pair of int, optional
         Number of values of each attribute, 2 or more. May be left out for a proportion (2 values)
         and for a contingency table (its own categories).
@@ -169,6 +170,41 @@ class RandomizedResponse:
     def hides(self) -> bool:
         """Whether it leaves nothing."""
         return max(self.epsilon_of(0), self.epsilon_of(1)) == 0
+
+    @property
+    def secret(self) -> int | None:
+        """The attribute that is randomised (0 or 1) where the other is told as it is."""
+        public = [math.isinf(self.epsilon_of(i)) for i in (0, 1)]
+        return public.index(False) if public.count(True) == 1 else None
+
+    @property
+    def largest(self) -> float:
+        """ε of what is randomised; the larger one of two."""
+        if self.secret is not None:
+            return self.epsilon_of(self.secret)
+        return max(self.epsilon_of(0), self.epsilon_of(1))
+
+    @property
+    def secret_k(self) -> int | tuple[int, int] | None:
+        """Number of values of what is randomised; `k` where that are two attributes."""
+        if self.secret is not None and isinstance(self.k, tuple):
+            return self.k[self.secret]
+        return self.k
+
+    def at(self, epsilon: float) -> RandomizedResponse:
+        """The same with this as its largest ε, the other one in proportion."""
+        if not isinstance(self.epsilon, tuple):
+            return RandomizedResponse(epsilon, self.k)
+        if self.secret is not None:
+            pair = (epsilon, math.inf) if self.secret == 0 else (math.inf, epsilon)
+        elif 0 < self.largest < math.inf and epsilon > 0:
+            pair = (
+                epsilon * (self.epsilon[0] / self.largest),
+                epsilon * (self.epsilon[1] / self.largest),
+            )
+        else:
+            pair = (epsilon, epsilon)
+        return RandomizedResponse(pair, self.k)
 
     def epsilon_of(self, attribute: int) -> float:
         """ε of the first (0) or second (1) attribute of the test."""
