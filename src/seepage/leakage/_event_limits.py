@@ -140,7 +140,8 @@ class _Search:
         for first in range(0, a * a, step):
             xs, ys = np.divmod(np.arange(first, min(first + step, a * a)), a)
             apart = xs != ys
-            kept.append(self._scan(xs[apart], ys[apart], by_event=by_event))
+            if apart.any():  # the last block may hold the last row with itself alone
+                kept.append(self._scan(xs[apart], ys[apart], by_event=by_event))
         edges = _Edges.join(kept)
         for turn in range(60):
             if edges.x.size == 0:
@@ -155,6 +156,8 @@ class _Search:
             # A bound found at a lower level still holds, but is wide: try again before splitting.
             if self.s == before and not by_event:
                 edges = edges.split(at[above])
+        if edges.x.size == 0:
+            return self.s
         # The search did not close the gap: what is left is bounded by its tangents.
         bound, _ = self._bound(edges, _NEWTON)
         self.s = max(self.s, float(bound.max(initial=0.0)) / self.rate)
