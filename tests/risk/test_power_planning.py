@@ -333,3 +333,8 @@ def test_results_have_a_chart_and_a_page():
     result = power(OneProportion(0.3), 0.2, 50)
     assert result.plot().to_dict()["$schema"].startswith("https://vega")
     assert f"{100 * result.power:.1f}"[:2] in result.to_html()
+
+
+def test_a_planned_table_tells_its_own_effect():
+    with pytest.raises(InfeasibleError, match=r"the planned table itself has an effect of 0\.2$"):
+        minimum_detectable_effect(Independence([[30, 20], [20, 30]]), 5, 0.9)

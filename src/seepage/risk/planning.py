@@ -158,6 +158,8 @@ def minimum_detectable_effect(
             f"expected some effect with power {wanted:g} at n = {size:,}, got at most "
             f"{best.power:.6g} at the largest effect, {sign * cap:g}{_why(level, protection, best)}"
         )
+        if isinstance(design, Independence) and design.w > 0:
+            msg += f"; the planned table itself has an effect of {design.w:.6g}"
         raise InfeasibleError(msg, describe(design), best.power)
     value = sign * found if found else 0.0
     again = power(
