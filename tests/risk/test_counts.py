@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from seepage import power
+from seepage.errors import CapacityError
 from seepage.risk import _counts, _two_proportions
 from seepage.risk.designs import OneProportion, TwoProportions
 from seepage.risk.protections import GaussianNoise, LaplaceNoise, RandomizedResponse
@@ -76,19 +77,34 @@ def test_cells_hold_several_counts(monkeypatch, side):
         assert errors[0] > errors[1] > errors[2] > 0
 
 
+@pytest.fixture
+def limits(monkeypatch):
+    """Sets limits, without arguments the usual ones again; laws that were kept are forgotten."""
+
+    def change(**values):
+        _counts.difference_law.cache_clear()
+        if not values:
+            monkeypatch.undo()
+        for name, value in values.items():
+            monkeypatch.setattr(_counts, name, value)
+
+    yield change
+    _counts.difference_law.cache_clear()
+
+
 @pytest.mark.parametrize("shield", [GaussianNoise(1.0), LaplaceNoise(0.5), GaussianNoise(math.inf)])
 @pytest.mark.parametrize("ratio", [1.0, 0.5, 1.01])
-def test_differences_convolved(monkeypatch, shield, ratio):
+def test_differences_convolved(limits, shield, ratio):
     design = TwoProportions(0.3, ratio)
     for side in SIDES:
+        limits()
         exact = power(design, 0.08, 101, alternative=side, protection=shield)
-        monkeypatch.setattr(_counts, "MAX_PAIRS", 1)
+        limits(MAX_PAIRS=1)
         direct = power(design, 0.08, 101, alternative=side, protection=shield)
-        monkeypatch.setattr(_counts, "DIRECT", 1)
+        limits(DIRECT=1)
         fourier = power(design, 0.08, 101, alternative=side, protection=shield)
-        monkeypatch.setattr(_counts, "MAX_LATTICE", 2**12)
+        limits(MAX_LATTICE=2**12)
         coarse = power(design, 0.08, 101, alternative=side, protection=shield)
-        monkeypatch.undo()
         assert exact.law_error == direct.law_error == fourier.law_error == 0
         assert direct.power == pytest.approx(exact.power, abs=1e-12)
         # Without noise the test is randomised at the boundary, whose probability is small.
@@ -97,17 +113,27 @@ def test_differences_convolved(monkeypatch, shield, ratio):
         assert (coarse.law_error > 0) is (ratio != 1.0)
 
 
-def test_faint_levels_keep_their_digits(monkeypatch):
-    design, shield = TwoProportions(0.3), GaussianNoise(1.0)
-    exact = power(design, 0.3, 200, 1e-30, protection=shield)
-    monkeypatch.setattr(_counts, "MAX_PAIRS", 1)
-    monkeypatch.setattr(_counts, "DIRECT", 1_000_000)
-    direct = power(design, 0.3, 200, 1e-30, protection=shield)
-    assert direct.power == pytest.approx(exact.power, rel=1e-9)
-    monkeypatch.setattr(_counts, "DIRECT", 1)
-    normal = power(design, 0.3, 200, 1e-30, protection=shield)
-    assert normal.method == "normal approximation"
-    assert abs(normal.power - exact.power) <= normal.law_error
+@pytest.mark.parametrize("ratio", [1.0, 0.317])
+def test_faint_levels_keep_their_digits(limits, ratio):
+    """Pairs of cells are within what is told, and far nearer."""
+    design, shield = TwoProportions(0.3, ratio), GaussianNoise(1.0)
+    exact = power(design, 0.42, 400, 1e-25, protection=shield)
+    limits(FAINT_PAIRS=20_000)
+    near = power(design, 0.42, 400, 1e-25, protection=shield)
+    assert exact.law_error == 0 < near.law_error
+    assert 0.001 < exact.power < 0.999
+    assert abs(near.power - exact.power) < 0.1 * near.law_error
+
+
+def test_groups_beyond_what_tails_are_sound_for():
+    for shield in (None, GaussianNoise(0.5)):
+        found = power(TwoProportions(0.3, 1e5), 0.1, 10**10, protection=shield)
+        assert (found.power, found.type2) == (
+            pytest.approx(1, abs=1e-9),
+            pytest.approx(0, abs=1e-9),
+        )
+        with pytest.raises(CapacityError, match="second group"):
+            power(TwoProportions(0.3, 1e6), 0.1, 10**12, protection=shield)
 
 
 def test_cells_of_one_proportion(monkeypatch):

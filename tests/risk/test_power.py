@@ -520,7 +520,7 @@ def test_combinations_that_do_not_go_together():
     with pytest.raises(InvalidInputError, match="known_sd"):
         power(Slope(V, V), 0.1, 10, protection=LaplaceNoise(1))
     with pytest.raises(InvalidInputError, match="public predictors"):
-        power(Slope(V, V, 1), 0.1, 10, protection=RandomizedResponse(1, 5))
+        power(Slope(V, V, 1), 0.1, 10, protection=RandomizedResponse((1, 2), 5))
     with pytest.raises(InvalidInputError, match="Did you mean 'normal'"):
         power(OneSampleMean(V), 0.1, 10, method="norml")
     with pytest.raises(InvalidInputError, match="method"):

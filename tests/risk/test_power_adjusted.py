@@ -17,9 +17,9 @@ from seepage.errors import InvalidInputError
 from seepage.risk import _adjusted
 from seepage.risk._laws import smooth_law
 from seepage.risk._pairs import METHOD, Side, joint_law
-from seepage.risk.designs import Slope, Values
+from seepage.risk.designs import Correlation, OneSampleMean, Slope, Values
 from seepage.risk.multiple import PlannedTest
-from seepage.risk.protections import RandomizedResponse
+from seepage.risk.protections import GaussianNoise, RandomizedResponse
 
 Y, X = Values(1.0, -3, 3), Values(1.0, -3, 3)
 
@@ -200,6 +200,33 @@ def test_planning_holds():
     assert need.at.power >= 0.8
     less = power(design, 0.5, int(need.at.n) - 1, protection=response(3, 3.0), draws=4_000)
     assert less.power < 0.8
+
+
+def test_too_many_predictors():
+    for shield in (None, RandomizedResponse(2.0, 3), GaussianNoise(1.0)):
+        found = power(Slope(Y, X, 30, known_sd=True), 0.3, 20, protection=shield)
+        assert found.power == 0
+        assert "Fewer records than coefficients" in found.assumptions[0]
+    assert power(Slope(Y, X, 18, known_sd=True), 0.3, 20, protection=response(3, 2.0)).power < 1
+    with pytest.raises(InvalidInputError, match="explained_sd"):
+        Slope(Y, X, 2, 0.3, 1e300)
+
+
+@pytest.mark.parametrize("n", [300, 10**6])
+def test_the_range_holds_what_rounding_does(n):
+    """Between all that rounding may add and nothing of it, for few records and for many."""
+    for design in (
+        Slope(Values(1, -12, 15), X, 3, 0.3, 1.0),
+        Slope(Values(1, -12, 15), Values(1, -6, 6)),
+        Correlation(Values(1, -6, 6), Values(1, -6, 6)),
+        OneSampleMean(Values(1, -12, 15)),
+    ):
+        effect = (0.5 if isinstance(design, Slope) else 0.25) * math.sqrt(300 / n)
+        shield = RandomizedResponse(4.0, 4)
+        found = power(design, effect, n, protection=shield, draws=20_000)
+        low, high = found.shape_range
+        assert low <= found.power < high
+        assert "rounding" in " ".join(found.assumptions)
 
 
 def test_edges():

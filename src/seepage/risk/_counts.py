@@ -6,6 +6,7 @@ may lie from where it is taken to be (`Law.blur`) bounds what that can change.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -17,12 +18,16 @@ MAX_COUNTS = 30_000
 """Most counts of one group that are told apart."""
 MAX_PAIRS = 250_000
 """Most pairs of counts of two groups that are listed; more are convolved,"""
-MAX_LATTICE = 2**17
+MAX_LATTICE = 2**16
 """on so many steps at most."""
 DIRECT = 100_000_000
-"""Most products of a convolution that keeps the digits of small probabilities;"""
+"""Most products of a convolution that keeps the digits of small probabilities."""
 FAINT = 1e-8
-"""tails below this need it, and are worth ten times as many."""
+"""Tails below this need these digits: pairs are listed then, of cells of counts if need be,"""
+FAINT_PAIRS = 400_000
+"""and so many at most."""
+MAX_SECOND = 10**15
+"""Largest group; beyond, binomial tails lose their digits."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +64,15 @@ def window(n: int, p: float, *, narrow: bool = False) -> tuple[int, int]:
     return max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach))
 
 
-def cells(n: int, p: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """First and last count of each cell, and its binomial mass; arrays of shape (m,)."""
+def cells(n: int, p: float, most: int | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """First and last count of each cell, and its binomial mass; arrays of shape (m,).
+
+    There are `most` cells at most, ``MAX_COUNTS`` by default.
+    """
     from scipy.stats import binom
 
     low, high = window(n, p)
-    stride = -(-(high - low + 1) // MAX_COUNTS)
+    stride = -(-(high - low + 1) // (MAX_COUNTS if most is None else most))
     first = np.arange(low, high + 1, stride, dtype=np.float64)
     if stride == 1:
         return first, first, np.asarray(binom.pmf(first, n, p))
@@ -86,32 +94,35 @@ def _between(edges: FloatArray, n: int, p: float) -> FloatArray:
     return np.asarray(np.maximum(masses, 0.0))
 
 
-def counts_law(n: int, p: float) -> Law:
-    """Law of a binomial count."""
-    first, last, masses = cells(n, p)
+def counts_law(n: int, p: float, most: int | None = None) -> Law:
+    """Law of a binomial count; `most` as of `cells`."""
+    first, last, masses = cells(n, p, most)
     return Law((first + last) / 2, masses, float((last - first).max()) / 2)
 
 
-def difference_law(sizes: tuple[int, int], p: tuple[float, float], tail: float) -> Law | None:
+@functools.lru_cache(maxsize=8)
+def difference_law(sizes: tuple[int, int], p: tuple[float, float], *, faint: bool) -> Law:
     """Law of the share in the second group minus that in the first, times ``n₁n₂``.
 
     Parameters
     ----------
     sizes : pair of int
     p : pair of float
-    tail : float
-        Smallest probability that must keep its digits.
+    faint : bool
+        Whether probabilities below `FAINT` must keep their digits.
 
     Returns
     -------
-    Law or None
-        None where that takes too long. Equal values are equal whole numbers, if `blur` is 0.
+    Law
+        Equal values are equal whole numbers, if `blur` is 0.
     """
     n, m = sizes
     spans = [window(size, q) for size, q in zip(sizes, p, strict=True)]
     wide = [high - low + 1 for low, high in spans]
-    if wide[0] * wide[1] <= MAX_PAIRS:
-        return _listed(sizes, p)
+    pairs = wide[0] * wide[1]
+    if faint or pairs <= MAX_PAIRS:
+        part = math.sqrt(min(FAINT_PAIRS / pairs, 1.0))
+        return _listed(sizes, p, [max(math.floor(part * w), 1) for w in wide])
     g = math.gcd(n, m)
     steps, scale, blur = (m // g, n // g), float(g), 0.0
     length = sum((w - 1) * step for w, step in zip(wide, steps, strict=True)) + 1
@@ -129,20 +140,19 @@ def difference_law(sizes: tuple[int, int], p: tuple[float, float], tail: float) 
         rows = [_spread(size, q, step) for size, q, step in zip(sizes, p, steps, strict=True)]
     (a0, a), (b0, b) = rows
     a, start = a[::-1], b0 - (a0 + a.size - 1)
-    masses = _convolved(a, b, tail)
-    if masses is None:
-        return None
+    masses = _convolved(a, b)
     keep = masses > 0
     points = np.asarray((start + np.flatnonzero(keep)) * scale, dtype=np.float64)
     return Law(points, masses[keep], blur)
 
 
-def _listed(sizes: tuple[int, int], p: tuple[float, float]) -> Law:
-    (a, wa), (b, wb) = ((c.points, c.masses) for c in map(counts_law, sizes, p))
-    whole = (b[np.newaxis, :] * sizes[0] - a[:, np.newaxis] * sizes[1]).ravel()
+def _listed(sizes: tuple[int, int], p: tuple[float, float], most: list[int]) -> Law:
+    (n, m), (a, b) = sizes, map(counts_law, sizes, p, most)
+    whole = (b.points[np.newaxis, :] * n - a.points[:, np.newaxis] * m).ravel()
     values, place = np.unique(whole, return_inverse=True)
-    masses = np.bincount(place, weights=np.outer(wa, wb).ravel(), minlength=values.size)
-    return Law(values, np.asarray(masses, dtype=np.float64))
+    weights = np.outer(a.masses, b.masses).ravel()
+    masses = np.bincount(place, weights=weights, minlength=values.size)
+    return Law(values, np.asarray(masses, dtype=np.float64), a.blur * m + b.blur * n)
 
 
 def _spread(n: int, p: float, step: int) -> tuple[int, FloatArray]:
@@ -157,18 +167,23 @@ def _spread(n: int, p: float, step: int) -> tuple[int, FloatArray]:
 
 def _rounded(n: int, p: float, step: float) -> tuple[int, FloatArray]:
     """First place and masses of a count whose `step` is no whole number of those of a lattice."""
+    from scipy.stats import binom
+
     low, high = window(n, p, narrow=True)
     first, last = round(low * step), round(high * step)
+    if high - low <= last - first:
+        counts = np.arange(low, high + 1)
+        places = np.rint(counts * step).astype(np.intp) - first
+        masses = np.bincount(places, binom.pmf(counts, n, p), last - first + 1)
+        return first, np.asarray(masses, dtype=np.float64)
     edges = np.floor((np.arange(first, last + 2) - 0.5) / step)
     edges[0], edges[-1] = low - 1, high
     return first, _between(edges, n, p)
 
 
-def _convolved(a: FloatArray, b: FloatArray, tail: float) -> FloatArray | None:
+def _convolved(a: FloatArray, b: FloatArray) -> FloatArray:
     from scipy.signal import fftconvolve
 
-    if a.size * b.size <= DIRECT * (10 if tail < FAINT else 1):
+    if a.size * b.size <= DIRECT:
         return np.convolve(a, b)
-    if tail < FAINT:
-        return None
     return np.asarray(np.maximum(fftconvolve(a, b), 0.0))

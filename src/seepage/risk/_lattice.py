@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from seepage._numeric import FloatArray
 from seepage.risk._counts import Law
-from seepage.risk._normal_noise import tail
+from seepage.risk._normal_noise import critical, tail
 from seepage.risk._outcome import DROWNED, Level
 from seepage.risk.protections import Noise
 
@@ -63,33 +63,37 @@ def noisy_test(null: Law, other: Law, sensitivity: float, level: Level, noise: N
         return beyond(x - reach) - beyond(x + reach) if reach else 0.0
 
     points = other.points
-    upper = _critical(null, s + b, level, lambda x: tail(x, s, b))
+    upper = _critical(null, s, b, level)
     hit, kept, error = beyond(upper - points), beyond(points - upper), off(upper - points)
     if not level.two_sided:
         return hit, kept, error
-    lower = -_critical(null.mirrored(), s + b, level, lambda x: tail(x, s, b))
+    lower = -_critical(null.mirrored(), s, b, level)
     low = beyond(points - lower)
     return hit + low, kept - low, error + off(points - lower)
 
 
-def _critical(
-    null: Law, reach: float, level: Level, upper: Callable[[FloatArray], FloatArray]
-) -> float:
+def _critical(null: Law, s: float, b: float, level: Level) -> float:
     """The value that statistic and noise exceed with the probability of one tail."""
     from scipy.optimize import brentq
 
     if level.tail <= 0 or level.tail >= 1:
         return math.inf if level.tail <= 0 else -math.inf
 
+    @functools.cache
     def gap(c: float) -> float:
-        value = float(null.masses @ upper(c - null.points))
+        value = float(null.masses @ tail(c - null.points, s, b))
         return (math.log(value) if value > 0 else -1e4) - math.log(level.tail)
 
-    low, high = float(null.points[0]) - reach, float(null.points[-1]) + reach
-    while gap(high) > 0:
-        high += reach
-        reach *= 2
-    while gap(low) < 0:
-        low -= reach
-        reach *= 2
+    # That of a normal law is near, unless counts are few.
+    mean = float(null.masses @ null.points)
+    spread = math.sqrt(float(null.masses @ (null.points - mean) ** 2))
+    start = mean + critical(level.tail, math.hypot(spread, s), b)
+    step = 1e-3 * (spread + s + b)
+    low, high = start - step, start + step
+    while gap(high) > 0 and step < DROWNED:
+        low, step = high, 4 * step
+        high += step
+    while gap(low) < 0 and step < DROWNED:
+        high, step = low, 4 * step
+        low -= step
     return float(brentq(gap, low, high, xtol=1e-16 * max(abs(low), abs(high)), rtol=1e-15))

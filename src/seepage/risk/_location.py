@@ -24,7 +24,7 @@ from seepage.risk._outcome import (
     impossible,
     powerless,
 )
-from seepage.risk._pairs import refined, reported_pairs, side
+from seepage.risk._pairs import Shape, refined, reported_pairs, side
 from seepage.risk._reported import LARGE, PLANNED_SD, TOO_FEW, reported_means, shape_powers
 from seepage.risk._simulated import noisy_products
 from seepage.risk.designs import (
@@ -40,6 +40,8 @@ from seepage.risk.protections import Noise, RandomizedResponse
 
 Mean = OneSampleMean | PairedDifference | TwoSampleMeans
 
+PLANNED = Shape()
+TOO_MANY = "Fewer records than coefficients: the regression cannot be computed and never rejects."
 PUBLIC = "The predictors are public and told as they are; the outcome is randomised."
 NORMAL_DATA = "The statistic is normal before protection: normal data, or many records."
 
@@ -112,13 +114,15 @@ def _planned(design: Mean, n: int) -> tuple[Values, tuple[int, ...]]:
     return (design.differences if isinstance(design, PairedDifference) else design.values), (n,)
 
 
-def slope_power(design: Slope, case: Case, form: int = 0) -> Outcome:
-    """Power of a test of one regression coefficient; `form` as of `joint_law`."""
+def slope_power(design: Slope, case: Case, shape: Shape = PLANNED) -> Outcome:
+    """Power of a test of one regression coefficient."""
     n, level, protection = case.n, case.level, case.protection
+    if n < design.others + 2:
+        return impossible(level, TOO_MANY)
     if isinstance(protection, RandomizedResponse):
         if design.others and not isinstance(protection.epsilon, tuple):
             protection = RandomizedResponse((protection.epsilon, math.inf), protection.k)
-        return _reported_slope(design, case, protection, form)
+        return _reported_slope(design, case, protection, shape)
     x = design.predictor
     spread = 1 / (n * x.sd * x.sd * (1 - design.shared))
     if protection is not None:
@@ -151,15 +155,15 @@ def slope_power(design: Slope, case: Case, form: int = 0) -> Outcome:
     )
 
 
-def correlation_test_power(design: Correlation, case: Case, form: int = 0) -> Outcome:
-    """Power of a test of a correlation; `form` as of `joint_law`."""
+def correlation_test_power(design: Correlation, case: Case, shape: Shape = PLANNED) -> Outcome:
+    """Power of a test of a correlation."""
     n, level, protection, method = case.n, case.level, case.protection, case.method
     rho = level.signed(case.effect)
     if isinstance(protection, RandomizedResponse):
         both = (design.first, design.second)
         kept = [answers(values, protection, i) for i, values in enumerate(both)]
         shrink = math.prod(
-            told.retention * values.sd / math.sqrt(told.most)
+            told.retention * values.sd / math.sqrt(told.at(shape.rounding))
             for told, values in zip(kept, both, strict=True)
         )
 
@@ -171,9 +175,11 @@ def correlation_test_power(design: Correlation, case: Case, form: int = 0) -> Ou
         said = notes(protection, *both)
         if method == "normal" or n < 3:
             return _estimated(large(), LARGE, *said)
-        sides = [side(values, protection, i, 0.0) for i, values in enumerate(both)]
+        sides = [
+            side(values, protection, i, rounding=shape.rounding) for i, values in enumerate(both)
+        ]
         covariance = case.effect * design.first.sd * design.second.sd
-        table = reported_pairs(sides[0], sides[1], covariance, form)
+        table = reported_pairs(sides[0], sides[1], covariance, shape.form)
         outcome = refined(lambda: _estimated(large(), LARGE), table, n, level, known_sd=False)
         return _with(outcome, *said)
     if protection is None:
@@ -273,7 +279,7 @@ def _t_test(noncentrality: float, df: float, level: Level) -> Outcome:
 
 
 def _reported_slope(
-    design: Slope, case: Case, protection: RandomizedResponse, form: int
+    design: Slope, case: Case, protection: RandomizedResponse, shape: Shape
 ) -> Outcome:
     effect, n, level, method = case.effect, case.n, case.level, case.method
     x, y = design.predictor, design.outcome
@@ -281,7 +287,7 @@ def _reported_slope(
         return impossible(level, TOO_FEW)
     explained = effect**2 * x.sd**2 + design.explained_sd**2
     told = answers(y, protection, 0, extra=explained)
-    lam, variance = told.retention, told.most
+    lam, variance = told.retention, told.at(shape.rounding)
     both: tuple[Values, ...] = (y,)
     public = protection.epsilon_of(1) == math.inf
     if public:
@@ -296,7 +302,8 @@ def _reported_slope(
             )
             raise InvalidInputError(msg)
         told_x, both = answers(x, protection, 1), (y, x)
-        rho = lam * told_x.retention * effect * x.sd**2 / math.sqrt(variance * told_x.most)
+        variances = variance * told_x.at(shape.rounding)
+        rho = lam * told_x.retention * effect * x.sd**2 / math.sqrt(variances)
         shift = rho / math.sqrt((1 - rho) * (1 + rho))
     shift = level.signed(shift) * math.sqrt(n)
     if design.known_sd or method == "normal":
@@ -312,14 +319,17 @@ def _reported_slope(
     outcome = _estimated(outcome, LARGE)
     if method == "normal":
         return _with(outcome, *said)
-    sides = side(y, protection, 0, explained), side(x, protection, 1, 0.0)
+    sides = (
+        side(y, protection, 0, extra=explained, rounding=shape.rounding),
+        side(x, protection, 1, rounding=shape.rounding),
+    )
     if design.others:
         left = effect * x.sd * math.sqrt(1 - design.shared)
         other = math.sqrt(explained - left**2) if explained > left**2 else 0.0
-        people = population(*sides, (left, other), form)
+        people = population(*sides, (left, other), shape.form)
         found = adjusted(outcome, people, n, design.others, level, known_sd=design.known_sd)
     else:
-        table = reported_pairs(*sides, effect * x.sd**2, form)
+        table = reported_pairs(*sides, effect * x.sd**2, shape.form)
         found = refined(lambda: outcome, table, n, level, known_sd=design.known_sd)
     if design.known_sd and found.simulated:
         said = (PLANNED_SD, *said)

@@ -220,6 +220,22 @@ def _drawn(
 
 
 @dataclass(frozen=True)
+class Shape:
+    """What a plan leaves open about two attributes.
+
+    Parameters
+    ----------
+    form : {-1, 0, 1}
+        How they are tied together, as of `joint_law`.
+    rounding : float
+        Share, in [0, 1], of the variance that rounding can add.
+    """
+
+    form: int = 0
+    rounding: float = 1.0
+
+
+@dataclass(frozen=True)
 class Side:
     """One attribute of a pair.
 
@@ -241,8 +257,15 @@ class Side:
     replacement: FloatArray
 
 
-def side(values: Values, protection: RandomizedResponse, attribute: int, extra: float) -> Side:
-    """How an attribute is answered; `extra` as of `answers`."""
+def side(
+    values: Values,
+    protection: RandomizedResponse,
+    attribute: int,
+    *,
+    extra: float = 0.0,
+    rounding: float = 1.0,
+) -> Side:
+    """How an attribute is answered; `extra` as of `answers`, `rounding` as of `Shape`."""
     public = protection.epsilon_of(attribute) == math.inf
     if public and not values.on_grid:  # told as it is
         sd = math.sqrt(values.sd**2 + extra)
@@ -255,8 +278,9 @@ def side(values: Values, protection: RandomizedResponse, attribute: int, extra: 
     uniform = np.full(k, 1 / k)
     if k < told.size:
         uniform = smooth_law(k, 0.5, (told.size + 1) / (12 * (told.size - 1)))
-    law = smooth_law(k, told.mean, told.inner[1])
-    return Side(law, math.sqrt(told.inner[1]) * told.width, told.retention, uniform)
+    variance = told.inner[0] + rounding * (told.inner[1] - told.inner[0])
+    law = smooth_law(k, told.mean, variance)
+    return Side(law, math.sqrt(variance) * told.width, told.retention, uniform)
 
 
 def reported_pairs(first: Side, second: Side, covariance: float, form: int) -> FloatArray:

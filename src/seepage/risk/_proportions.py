@@ -71,21 +71,18 @@ def normal_test(
     sensitivity: float,
     level: Level,
     noise: Noise | None,
-    *,
-    keep: bool = False,
 ) -> Outcome:
-    """Counts as normal; Laplace noise as normal too, unless `keep`."""
+    """Counts as normal, and Laplace noise too."""
     s, b = (0.0, 0.0) if noise is None else noise.scales(sensitivity)
     if s + b > DROWNED:
         return powerless(level, "pure noise")
-    extra = s * s + (0.0 if keep else 2 * b * b)
+    extra = s * s + 2 * b * b
     sds = math.sqrt(variances[0] + extra), math.sqrt(variances[1] + extra)
-    b = b if keep else 0.0
-    if sds[0] == 0 and b == 0:  # a planned proportion of 0 or 1 and no effect
+    if sds[0] == 0:  # a planned proportion of 0 or 1 and no effect
         return powerless(level, "no variation")
     floor = 1e-150  # a true proportion of 0 or 1 has no variance
     power, missed = shift_power(
-        shift, (sds[0], max(sds[1], floor)), b, level.tail, two_sided=level.two_sided
+        shift, (sds[0], max(sds[1], floor)), 0.0, level.tail, two_sided=level.two_sided
     )
     return Outcome(
         *clipped(power, missed),

@@ -113,17 +113,19 @@ def shape_powers(
 ) -> list[float]:
     """Powers for values distributed otherwise, as far as the plan leaves that open.
 
-    Parameters as of `reported_means`, which must have found the power by `SUMS`. Empty where the
-    plan leaves nothing open. The skewness moves the power at the order 1/√n and higher moments at
-    1/n; so the most skewed laws, those with the heaviest and the lightest tails and, for few
-    records, every law on three answers are looked at, and what rounding can add to the variance.
+    Parameters as of `reported_means`. Empty where the plan leaves nothing open. The skewness moves
+    the power at the order 1/√n and higher moments at 1/n; so the most skewed laws, those with the
+    heaviest and the lightest tails and, for few records, every law on three answers are looked at,
+    and what rounding can add to the variance.
     """
     before, each = _told(values, sizes, case, protection)
     test = _Test(before, each, sizes, case.level, known_sd)
-    if before.size == 2 or protection.hides or (before.size == 3 and not test.rounded):
+    if protection.hides or (before.size <= 3 and not test.rounded):
         return []
     parts = (1.0, 0.0) if test.rounded else (1.0,)
     found = test.powers((0,) * len(sizes), tuple(dict.fromkeys((*test.parts, *parts))))
+    if not found:  # the sums are too many, and their law is normal
+        return [power for power, _ in _large(before, each, sizes, case, parts, known_sd=known_sd)]
     for forms in _forms(test.k, sizes) if before.size > 3 else ():
         found += test.powers(forms, parts)
     return [power for power, _, _ in found]
@@ -230,22 +232,39 @@ def _many(
     known_sd: bool,
 ) -> Outcome:
     """The large-sample law."""
-    level = case.level
-    shift = level.signed(before.retention * case.effect)
-    if not known_sd and case.method == "exact":
-        df = sum(sizes) - len(sizes)
-        pooled = sum((m - 1) * v.most for m, v in zip(sizes, each, strict=True)) / df
-        noncentrality = shift / math.sqrt(pooled * sum(1 / m for m in sizes))
-        hit, kept = t_power(np.array(noncentrality), df, level.tail, two_sided=level.two_sided)
-        return Outcome(
-            *clipped(float(hit), float(kept)), "noncentral t", assumptions=(NORMAL_DATA,)
-        )
-    found = []
     # Rounding that widens the reports more under the null hypothesis may help a weak test.
-    for part in (0.0, 0.25, 0.5, 0.75, 1.0):
-        null = math.sqrt(before.at(part) * sum(1 / m for m in sizes))
-        other = math.sqrt(sum(v.at(part) / m for m, v in zip(sizes, each, strict=True)))
-        found.append(shift_power(shift, (null, other), 0.0, level.tail, two_sided=level.two_sided))
+    parts = (0.0, 0.25, 0.5, 0.75, 1.0)
+    found = _large(before, each, sizes, case, parts, known_sd=known_sd)
     power, missed = max(found, key=itemgetter(1))
+    if not known_sd and case.method == "exact":
+        return Outcome(*clipped(power, missed), "noncentral t", assumptions=(NORMAL_DATA,))
     standing = Standing.EXACT if known_sd else Standing.ESTIMATE
     return Outcome(*clipped(power, missed), "normal", standing, assumptions=(PLANNED_SD,))
+
+
+def _large(
+    before: Answers,
+    each: tuple[Answers, ...],
+    sizes: tuple[int, ...],
+    case: Case,
+    parts: Sequence[float],
+    *,
+    known_sd: bool,
+) -> list[tuple[float, float]]:
+    """Power and type II error by the large-sample law, with each share of rounding."""
+    level = case.level
+    shift = level.signed(before.retention * case.effect)
+    spread = sum(1 / m for m in sizes)
+    found = []
+    for part in parts:
+        if not known_sd and case.method == "exact":
+            df = sum(sizes) - len(sizes)
+            pooled = sum((m - 1) * v.at(part) for m, v in zip(sizes, each, strict=True)) / df
+            noncentrality = np.array(shift / math.sqrt(pooled * spread))
+            hit, kept = t_power(noncentrality, df, level.tail, two_sided=level.two_sided)
+            found.append((float(hit), float(kept)))
+            continue
+        null = math.sqrt(before.at(part) * spread)
+        other = math.sqrt(sum(v.at(part) / m for m, v in zip(sizes, each, strict=True)))
+        found.append(shift_power(shift, (null, other), 0.0, level.tail, two_sided=level.two_sided))
+    return found

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from seepage._numeric import BoolArray, FloatArray
-from seepage.errors import InvalidInputError
-from seepage.risk._counts import MAX_COUNTS, cells, difference_law, window
+from seepage.errors import CapacityError, InvalidInputError
+from seepage.risk._counts import FAINT, MAX_COUNTS, MAX_SECOND, cells, difference_law, window
 from seepage.risk._lattice import lattice_test, noisy_test
 from seepage.risk._outcome import Case, Level, Outcome, clipped, powerless
 from seepage.risk._proportions import NEGLIGIBLE, normal_test, reported_shares
 from seepage.risk.designs import TwoProportions, second_size
-from seepage.risk.protections import Noise, RandomizedResponse
+from seepage.risk.protections import RandomizedResponse
 
 PAIRS = "all pairs of counts"
 PLANNED = "The critical value is that of the planned overall proportion."
@@ -33,20 +33,22 @@ def two_proportions_power(design: TwoProportions, case: Case) -> Outcome:
         return powerless(level, "pure noise")
     p, sizes, common = _planned(design, case)
     if method == "normal":
-        return _normal(p, common, sizes, level, noise)
+        variances = (
+            common * (1 - common) * sum(1 / m for m in sizes),
+            sum(q * (1 - q) / m for q, m in zip(p, sizes, strict=True)),
+        )
+        return normal_test(p[1] - p[0], variances, 1 / min(sizes), level, noise)
     if noise is None:
         power, missed, error = _pooled(p, sizes, level)
         return Outcome(*clipped(power, missed), PAIRS, error=error)
-    laws = [difference_law(sizes, q, level.tail) for q in ((common, common), p)]
-    if laws[0] is None or laws[1] is None:
-        outcome = _normal(p, common, sizes, level, noise, keep=True)
-        return replace(outcome, error=_normal_error((common, *p), sizes, level))
+    faint = level.tail < FAINT
+    null, other = (difference_law(sizes, q, faint=faint) for q in ((common, common), p))
     if noise.mu < NEGLIGIBLE:
         scale = 1 / (sizes[0] * sizes[1])
-        null, other = (law.scaled(scale) for law in laws if law is not None)
-        power, missed, error = noisy_test(null, other, 1 / min(sizes), level, noise)
+        scaled = null.scaled(scale), other.scaled(scale)
+        power, missed, error = noisy_test(*scaled, 1 / min(sizes), level, noise)
     else:
-        power, missed, error = lattice_test(laws[0], laws[1], level)
+        power, missed, error = lattice_test(null, other, level)
     return Outcome(
         *clipped(power, missed),
         "all pairs of counts with noise",
@@ -68,6 +70,9 @@ def _planned(
     """Shares that are reported and records of both groups, and the overall share."""
     n, protection = case.n, case.protection
     sizes = n, second_size(n, design.ratio)
+    if sizes[1] > MAX_SECOND:
+        msg = f"expected a second group of at most {MAX_SECOND:,} records, got {sizes[1]:,}"
+        raise CapacityError(msg)
     shares = np.array([design.first, design.first + case.effect]).clip(0, 1)
     if isinstance(protection, RandomizedResponse):
         shares = reported_shares(shares, protection)
@@ -188,35 +193,3 @@ def _sides(
     c = -float(ndtri(level.tail))
     least = c - 1e-12 * abs(c)
     return np.asarray(z >= least), np.asarray(-z >= least)
-
-
-def _normal(
-    p: tuple[float, float],
-    common: float,
-    sizes: tuple[int, int],
-    level: Level,
-    noise: Noise | None,
-    *,
-    keep: bool = False,
-) -> Outcome:
-    """Counts as normal; `keep` as of `normal_test`."""
-    variances = (
-        common * (1 - common) * sum(1 / m for m in sizes),
-        sum(q * (1 - q) / m for q, m in zip(p, sizes, strict=True)),
-    )
-    return normal_test(p[1] - p[0], variances, 1 / min(sizes), level, noise, keep=keep)
-
-
-def _normal_error(shares: tuple[float, ...], sizes: tuple[int, int], level: Level) -> float:
-    """What the normal law is off by at most: skewness, kurtosis and steps of the counts."""
-    from scipy.special import ndtri
-
-    if level.alpha in {0.0, 1.0}:
-        return 0.0
-    z = abs(float(ndtri(level.tail)))
-    variance = min(m * q * (1 - q) for m in sizes for q in shares)
-    if variance == 0:
-        return 1.0
-    skew, kurtosis, step = 1 / math.sqrt(variance), 1 / variance, 1 / math.sqrt(variance)
-    terms = skew * (z * z + 1) / 6 + kurtosis * (z**3 + 3 * z) / 24 + step / 2
-    return min(terms / math.sqrt(2 * math.pi), 1.0)

@@ -397,6 +397,9 @@ class Slope:
             )
             raise InvalidInputError(msg)
         explained = _finite(self.explained_sd, "explained_sd")
+        if explained > 1e100:
+            msg = f"expected explained_sd of at most 1e100, got {self.explained_sd!r}"
+            raise InvalidInputError(msg)
         if explained < 0 or (explained > 0 and self.others == 0):
             msg = (
                 "expected explained_sd of 0 or more, and 0 without other predictors, "

@@ -152,7 +152,8 @@ def minimum_detectable_effect(
     if wanted == 1 and level.alpha < 1:  # of no smaller one it is certain, though it may round to 1
         found = cap if reaches(best, wanted) else None
     else:
-        found = least(lambda x: reaches(at(x), wanted), coarse=best.simulated)
+        coarse = best.simulated or best.error > 0
+        found = least(lambda x: reaches(at(x), wanted), coarse=coarse)
     if found is None:
         msg = (
             f"expected some effect with power {wanted:g} at n = {size:,}, got at most "
