@@ -324,6 +324,50 @@ def test_reports_are_no_table(run: Run, collected: tuple[Path, Path], folder: Pa
         assert result.stdout == ""
 
 
+def test_counts_in_place_of_a_table(
+    run: Run, people: Path, collected: tuple[Path, Path], folder: Path
+) -> None:
+    assert run("count", people, "--out", "people.counts").exit_code == 0
+    chosen = ("-c", "sex,copy,coin", "--json")
+    found = read(run("relationships", "people.counts", *chosen))
+    wanted = read(run("relationships", people, *chosen))
+    for part in ("sizes", "budgets", "relationships", "verdict"):
+        assert found[part] == wanted[part]
+    divided = ("--total", "3", "--objective", "worst")
+    found = read(run("relationships", "people.counts", *chosen, *divided))
+    assert found["budgets"] == read(run("relationships", people, *chosen, *divided))["budgets"]
+    plan, reports = collected
+    assert run("count", reports, "--plan", plan, "--out", "made.counts").exit_code == 0
+    assert run("count", reports, "--out", "bare.counts").exit_code == 0
+    for file in ("made.counts", "bare.counts"):
+        result = run("relationships", file)
+        assert result.exit_code == 2
+        assert f"with --plan plan.json --reports {file}" in result.stderr
+        assert result.stdout == ""
+    (folder / "bad.counts").write_bytes(b"no archive")
+    for words in (["bad.counts"], ["none.counts"], ["people.counts", people]):
+        result = run("relationships", *words)
+        assert result.exit_code == 2
+        assert result.stderr.startswith("error: expected")
+
+
+@pytest.mark.parametrize("level", ["1", "0", "none", "nan", "much"])
+def test_confidence_is_a_number(run: Run, collected: tuple[Path, Path], level: str) -> None:
+    plan, reports = collected
+    result = run("relationships", "--plan", plan, "--reports", reports, "--confidence", level)
+    assert result.exit_code == 2
+    said = f"expected --confidence to be a number between 0 and 1, got '{level}'"
+    assert result.stderr == f"error: {said}\n"
+
+
+def test_the_largest_confidence(run: Run, collected: tuple[Path, Path]) -> None:
+    plan, reports = collected
+    level = ("--confidence", "0.9999999999999999")
+    for words in (("relationships", "--reports", reports), ("estimate", reports)):
+        result = run(*words, "--plan", plan, *level)
+        assert result.exit_code == 0, result.output
+
+
 def test_odds_name_their_categories(run: Run, collected: tuple[Path, Path], folder: Path) -> None:
     plan, reports = collected
     result = run(

@@ -215,7 +215,7 @@ def test_parts_in_any_order_give_the_same(name, cuts, data, tmp_path_factory) ->
     whole = estimate_relationships(count_reports(reports, plan, k, covariance=True))
     paths, counted = data.draw(st.permutations(paths)), data.draw(st.permutations(counted))
     batches = [some(reports, part_of == number) for number in sorted(set(cuts))]
-    for source in (paths, counted, iter(paths), iter(batches), batches):
+    for source in (paths, counted, iter(paths), iter(batches)):
         found = estimate_relationships(source, plan)
         assert found.estimates == whole.estimates  # sums are whole numbers: no order matters
     both = iter([*files[:1], *(path for path in paths if path.stem != files[0].stem)])
@@ -224,7 +224,8 @@ def test_parts_in_any_order_give_the_same(name, cuts, data, tmp_path_factory) ->
         write_report_counts(merge_report_counts(paths[1:], plan), folder / "rest.counts")
         some_merged = [folder / "rest.counts", paths[0]]
         assert estimate_relationships(some_merged, plan).estimates == whole.estimates
-    assert_same(whole, estimate_relationships(reports), exact=name in EXACT)
+    for kept in (reports, batches, files):  # the reports themselves
+        assert_same(whole, estimate_relationships(kept, plan), exact=name in EXACT)
 
 
 def brute(reports: CollectedReports, units: tuple[int, ...]) -> np.ndarray:
@@ -375,8 +376,9 @@ def test_what_was_not_counted_is_said(
     plan: CollectionPlan, parts: list[Path], tmp_path: Path
 ) -> None:
     lacking = r"got none of sex × smoker × year in .* tables of 2 columns .*--marginals 3, count_r"
-    with pytest.raises(InvalidInputError, match=lacking):
+    with pytest.raises(InvalidInputError, match=lacking) as caught:
         estimate_relationships(parts, plan, relationships=[ALL])
+    assert "Did you mean" not in str(caught.value)  # a pair is another thing
     with pytest.raises(InvalidInputError, match=lacking):
         estimate_relationships(parts, plan, regression={"year": ["sex", "smoker"]})
     with pytest.raises(InvalidInputError, match=lacking):
@@ -432,6 +434,44 @@ def test_mixed_origins(plan: CollectionPlan) -> None:
     release = replace(one, simulated=False)
     assert estimate_relationships([release]).simulated is False
     assert estimate_relationships([release, two]).simulated is None
+
+
+@pytest.mark.parametrize("endings", [("csv", "csv"), ("parquet", "parquet"), ("parquet", "csv")])
+@pytest.mark.parametrize("first", [0, 1])
+def test_files_with_and_without_a_plan(
+    plan: CollectionPlan, tmp_path: Path, endings: tuple[str, str], first: int
+) -> None:
+    """What is not known of some records is said, whatever is known of the others."""
+    marked, bare = (tmp_path / f"{i}.{ending}" for i, ending in enumerate(endings))
+    for simulated in (True, False):
+        write_reports(replace(drawn(plan, 60, 1), simulated=simulated), marked)
+        write_reports(replace(drawn(plan, 40, 2), simulated=None), bare)
+        sources = [marked, bare] if first == 0 else [bare, marked]
+        found = estimate_relationships(sources, plan)
+        assert found.notes == estimate(sources, plan).doubts
+        assert found.notes[0].startswith("For 40 records it could not be checked")
+        assert found.simulated is (True if simulated else None)
+        assert found.size == 100
+        whole = [drawn(plan, 60, 1), drawn(plan, 40, 2)]
+        wanted = estimate_relationships(whole if first == 0 else whole[::-1])
+        assert found.estimates == wanted.estimates
+
+
+def test_a_list_of_reports_is_no_wider_than_the_reports() -> None:
+    """Products of all features are not needed where the reports themselves are at hand."""
+    domain = Domain.of({"a": list(range(200)), "b": list(range(200))})
+    wide = independent(domain, 2.0, mechanism="unary")
+    rng = np.random.default_rng(0)
+    one, two = (wide.randomize_codes(rng.integers(0, 200, (n, 2)), rng=rng) for n in (30, 20))
+    alone = estimate_relationships(one)
+    assert estimate_relationships([one]).estimates == alone.estimates
+    both = estimate_relationships([one, two])
+    assert both.size == 50
+    values = tuple(np.concatenate(pair) for pair in zip(one.values, two.values, strict=True))
+    whole = estimate_relationships(CollectedReports(wide, values, None, True))
+    assert both.estimates == whole.estimates
+    with pytest.raises(CapacityError):
+        estimate_relationships(iter([one, two]), wide)
 
 
 def test_wide_units_are_refused_before_reading(tmp_path: Path) -> None:

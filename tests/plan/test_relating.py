@@ -145,7 +145,7 @@ def made_up(better: str, recommended: str, *, compared: bool = True) -> Estimate
 @pytest.mark.parametrize(
     ("items", "advice"),
     [
-        ([("corrected", "corrected")] * 2, "Correcting pays for all 2 relationships."),
+        ([("corrected", "corrected")] * 2, "Correcting pays for both relationships."),
         ([("uncorrected", "uncorrected")],
          "For the relationship the uncorrected value is expected to have the smaller error."),
         ([("cannot tell", "corrected")],
@@ -176,6 +176,21 @@ def test_advice(items, advice) -> None:
 )  # fmt: skip
 def test_quantities(value, text) -> None:
     assert quantity(value) == text
+
+
+def test_one_relationship_is_told_in_the_singular() -> None:
+    plan = independent(TEN, 1.0)
+    reports = nothing(plan, 500, 0)
+    one = estimate_relationships(reports, relationships=[("x0", "x1")])
+    two = estimate_relationships(reports, relationships=[("x0", "x1"), ("x0", "x2")])
+    (told,) = [text for text in one.assumptions if text.startswith("Told from zero")]
+    assert told == (
+        "Told from zero: the limits exclude 0; such a statement holds with a probability of about "
+        "95 %."
+    )
+    assert any("adjusted for 2 relationships (Bonferroni)" in text for text in two.assumptions)
+    assert "For both relationships the uncorrected value" in two.verdict
+    assert "all 2" not in two.verdict
 
 
 def test_rounded_up() -> None:

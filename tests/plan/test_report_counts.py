@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -334,6 +335,33 @@ def test_missing_categories_in_a_table_of_reports(tmp_path: Path) -> None:
         assert found.marginal("a", "b").values.tobytes() == (
             estimate(reports, plan).marginal("a", "b").values.tobytes()
         )
+
+
+def test_bins_in_a_table_of_reports(tmp_path: Path) -> None:
+    """Counted with the domain of the plan, or with the labels of its bins as categories."""
+    labels = ("[0, 20)", "[20, 60)", "[60, 90]")
+    edges = (0.0, 20.0, 60.0, 90.0)
+    binned = Attribute("age", (*labels, "gap", "more"), edges, missing="gap", other="more")
+    domain = Domain((binned, Attribute("b", ("x", "y"))))
+    plan = independent(domain, 1.0)
+    rng = np.random.default_rng(3)
+    reports = plan.randomize_codes(rng.integers(0, domain.shape, (200, 2)), rng=rng)
+    bare = Domain((Attribute("age", binned.categories, missing="gap"), domain["b"]))
+    shifted = Domain((replace(binned, edges=(0.0, 21.0, 60.0, 90.0)), domain["b"]))
+    wanted = estimate(reports, plan).marginal("age", "b").values.tobytes()
+    for name in ("r.parquet", "r.csv"):
+        write_reports(reports, tmp_path / name)
+        for own in (domain, bare):
+            found = estimate(count_table(tmp_path / name, domain=own), plan)
+            assert found.marginal("age", "b").values.tobytes() == wanted
+        counted = count_table(tmp_path / name, domain=shifted)
+        with pytest.raises(DomainError, match=r"for 'age', got others, or bins that are not those"):
+            estimate(counted, plan)
+    for texts in (("1", "2", "3"), ("1e2", "x", "y")):  # would be taken for values
+        domain = Domain((Attribute("age", texts, edges), Attribute("b", ("x", "y"))))
+        counted = count_table({"age": [1, 30, 70], "b": ["x", "y", "y"]}, domain=domain)
+        with pytest.raises(DomainError, match="bins that are not those of the plan by name"):
+            estimate(counted, independent(domain, 1.0))
 
 
 def test_tables_that_are_no_reports_of_the_plan(plan: CollectionPlan, tmp_path: Path) -> None:

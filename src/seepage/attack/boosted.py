@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from inspect import signature
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +23,12 @@ NEEDED = {"sklearn": "scikit-learn", "threadpoolctl": "scikit-learn"}
 
 IMPORTED = ("sklearn.ensemble", "threadpoolctl")
 """What is imported of them."""
+
+USED = {
+    "sklearn.ensemble": ("HistGradientBoostingClassifier.fit", "X_val"),
+    "threadpoolctl": ("threadpool_limits", "limits"),
+}
+"""What is called of these, and its newest parameter, which scikit-learn has from 1.7 on."""
 
 MAX_BOOSTED = 255
 """Categories of a column that gradient boosting can take as categories."""
@@ -94,7 +103,7 @@ class BoostedTrees:
         Raises
         ------
         MissingDependencyError
-            If scikit-learn is not installed, or cannot be imported.
+            If scikit-learn is not installed, or cannot be used.
         """
         why = trouble()
         if why:
@@ -147,10 +156,10 @@ class BoostedTrees:
 
 
 def trouble(modules: Iterable[str] = IMPORTED) -> str:
-    """Why modules cannot be imported, in a few words; empty where they can.
+    """Why modules cannot be used, in a few words; empty where they can.
 
-    What is installed may fail all the same, for want of a shared library or because it was built
-    for another version of NumPy. To know this takes an import.
+    What is installed may fail all the same, for want of a shared library, because it was built for
+    another version of NumPy, or because it is too old. To know this takes an import.
 
     Parameters
     ----------
@@ -160,16 +169,26 @@ def trouble(modules: Iterable[str] = IMPORTED) -> str:
     for module in modules:
         try:
             __import__(module)
+            if module in USED:
+                _check(module)
         except Exception as error:  # whatever a broken package raises
             return str(error).partition("\n")[0] or type(error).__name__
     return ""
 
 
+def _check(name: str) -> None:
+    """Raise an error where a module lacks what is used of it: another version has other names."""
+    path, parameter = USED[name]
+    if parameter not in signature(attrgetter(path)(sys.modules[name])).parameters:
+        msg = f"{name}.{path} does not take {parameter!r}: the version is too old"
+        raise TypeError(msg)
+
+
 def installed() -> bool:
-    """Whether scikit-learn is there and can be imported."""
+    """Whether scikit-learn is there and can be used."""
     return not trouble()
 
 
 def broken() -> str:
-    """Why scikit-learn cannot be imported although it is there; empty otherwise."""
+    """Why scikit-learn cannot be used although it is there; empty otherwise."""
     return trouble() if all(find_spec(module) is not None for module in NEEDED) else ""

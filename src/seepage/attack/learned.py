@@ -77,7 +77,7 @@ def fit_boosting(train: Lesson, check: Lesson, k: int, seed: int, progress: Prog
     Raises
     ------
     MissingDependencyError
-        If scikit-learn is not installed, or cannot be imported.
+        If scikit-learn is not installed, or cannot be used.
     """
     rows, stop = (Rows(each.seen.columns, each.truth) for each in (train, check))
     progress(0, 1)
@@ -88,7 +88,7 @@ def fit_boosting(train: Lesson, check: Lesson, k: int, seed: int, progress: Prog
 
 
 def check_packages(names: Iterable[str]) -> None:
-    """Refuse attackers whose packages are not installed, or cannot be imported.
+    """Refuse attackers whose packages are not installed, or cannot be used.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def check_packages(names: Iterable[str]) -> None:
         why = boosted.trouble(IMPORTED.get(name, [module]))
         if why:
             msg = (
-                f"expected {package} for the attacker {name!r}, got one that cannot be imported: "
+                f"expected {package} for the attacker {name!r}, got one that cannot be used: "
                 f"{why} (pip install 'seepage[attack]')"
             )
             raise MissingDependencyError(msg)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
@@ -41,6 +42,10 @@ EPILOG = (
     "[bold]seepage relationships --plan plan.json --reports 1.counts --reports 2.counts[/bold]"
     "\n\n"
     f"Exit codes: 0 done, 1 the total does not allow what --keep asks for, {EXIT_CODES}."
+)
+NO_TABLE = (
+    "expected a table of true values, got the reports of a plan: estimate from them with "
+    "--plan plan.json {files}"
 )
 BEFORE, AFTER = "Allocation", "Estimation"
 
@@ -344,17 +349,19 @@ def _source(plan: Path | None, table: TableOptions, work: Work) -> Any:
         return read_plan(plan)
     from seepage.collect.records import PLAN_COLUMN
     from seepage.plan.plan_sources import DOMAIN_SUFFIXES
+    from seepage.tables import is_counts
+    from seepage.tables.count_archive import head_of, opened
 
     paths, _ = table.paths()
     if table.example or not any(path.suffix.lower() in DOMAIN_SUFFIXES for path in paths):
-        found = table.reader()(work)
+        counts = bool(paths) and is_counts(paths)
+        if counts and any("plan" in opened(path, head_of) for path in paths):
+            files = " ".join(f"--reports {path.name}" for path in paths)
+            raise InvalidInputError(NO_TABLE.format(files=files))
+        found = (table.opener() if counts else table.reader())(work)
         if PLAN_COLUMN in found.domain:
             files = " ".join(f"--reports {path.name}" for path in paths) or "--reports FILE"
-            msg = (
-                "expected a table of true values, got the reports of a plan: estimate from them "
-                f"with --plan plan.json {files}"
-            )
-            raise InvalidInputError(msg)
+            raise InvalidInputError(NO_TABLE.format(files=files))
         return found
     if len(paths) > 1:
         msg = f"expected one domain file, got {len(paths)} files"
@@ -375,7 +382,7 @@ def _retentions(
     from seepage.collect.attenuation import Attributes
     from seepage.collect.collection import CollectionPlan
     from seepage.plan.relating import plan_budgets, retention_table
-    from seepage.tables import CodedTable
+    from seepage.tables import CodedTable, CountedTable
     from seepage.tables.domain_files import DomainFile
 
     labelled: dict[str, Any] = dict(given)
@@ -385,7 +392,7 @@ def _retentions(
             return retention_table(source, **settings)
         labelled = {"plan": plan_budgets(source), **labelled}
         sizes = source.domain
-    elif isinstance(source, (CodedTable, DomainFile)):
+    elif isinstance(source, (CodedTable, CountedTable, DomainFile)):
         sizes = source.domain
     if wishes is not None:
         attributes = Attributes.of(sizes)
@@ -498,11 +505,14 @@ def _orders(text: str | None) -> list[int]:
 
 
 def _level(text: str) -> float:
-    level = _parse.confidence(text)
-    if level is None:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < 1:
         msg = f"expected --confidence to be a number between 0 and 1, got {text!r}"
         raise InvalidInputError(msg)
-    return level
+    return value
 
 
 def _as_budgets(result: Any) -> bytes:

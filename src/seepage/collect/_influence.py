@@ -120,10 +120,14 @@ def slopes(within: Sequence[Sequence[Term]], across: Sequence[Term]) -> list[Ter
     ``dβ = Σ_xx⁻¹ (dσ_xy − dΣ_xx β)``.
     """
     S = np.array([[term.value for term in row] for row in within])
-    values = np.linalg.eigvalsh(S)
-    if values[0] <= 1e-12 * max(float(values[-1]), 0.0):
+    if not (np.diag(S) > 0).all():
         return None
-    inverse = np.linalg.inv(S)
+    # Correlations have no unit: income in cents and a share are as far apart as they like.
+    scale = 1 / np.sqrt(np.diag(S))
+    R = scale[:, None] * S * scale
+    if np.linalg.eigvalsh(R)[0] <= 1e-12:
+        return None
+    inverse = scale[:, None] * np.linalg.inv(R) * scale
     beta = inverse @ np.array([term.value for term in across])
     moved = np.array(
         [

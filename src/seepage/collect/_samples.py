@@ -44,14 +44,21 @@ class _Part:
     values: Reports | None
 
     def scores(self, wanted: FloatArray) -> FloatArray:
-        """Number of each report, or coefficients, whose expectation given x is ``wanted[x]``."""
-        per_feature = self.mechanism.unbias_map().combine(wanted)
+        """Number of each report, or coefficients, whose expectation given x is ``wanted[x]``.
+
+        The mean of `wanted` comes through the constant 1, what is left through the indicators of
+        categories. Those that a report of bits estimates add up to 1 on average only, and what
+        they miss would come with the size of what is wanted. The mean is that over categories and
+        not over records, which would make the number depend on other reports.
+        """
+        level = float(np.mean(wanted))
+        per_feature = self.mechanism.unbias_map().combine(wanted - level)
         if self.values is None:
-            return per_feature
+            return per_feature + level * self.one
         if isinstance(self.mechanism, TableMechanism):
-            return np.asarray(per_feature[self.values])
+            return np.asarray(per_feature[self.values] + level)
         pieces = [
-            self.mechanism.featurize(self.values[i : i + CHUNK]) @ per_feature
+            self.mechanism.featurize(self.values[i : i + CHUNK]) @ per_feature + level
             for i in range(0, len(self.values), CHUNK)
         ]
         return np.concatenate(pieces) if pieces else np.zeros(0)

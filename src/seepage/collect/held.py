@@ -122,7 +122,8 @@ def choose(part: Estimates, wanted: Estimates, name: str) -> Estimates:
         ]
         shown = " × ".join(blamed[0])
         more = f" (and {len(blamed) - 1} more)" if len(blamed) > 1 else ""
-        known = [" × ".join(names) for names in part.sets]
+        # A near name is a slip of the pen only among tables of as many columns.
+        known = [" × ".join(names) for names in part.sets if len(names) == len(blamed[0])]
         msg = (
             f"expected counts of the tables that are to be estimated, got none of {shown}{more} in "
             f"{name}, which holds tables of {_widths(part)}.{did_you_mean(shown, known)} Ask for "

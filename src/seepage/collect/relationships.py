@@ -10,7 +10,7 @@ linear in the features of the reports, so the sums over reports that estimates k
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
@@ -36,6 +36,12 @@ CELL = "A corrected frequency is not positive: too few records for this budget."
 SINGULAR = "The corrected covariances are not positive definite: too few records for this budget."
 BEYOND = "The corrected value lies outside what is possible: the reports are too few."
 NO_UNCORRECTED = "The reports are no categories: there is no uncorrected value."
+
+NARROWEST, WIDEST = 1e-100, 1e100
+"""Ranges of scores between which squares and their products stay inside floating point."""
+
+SMALLEST, LARGEST = 1e-130, 1e130
+"""The same for the quantity itself, whose squared standard error is shown."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,11 @@ class Estimate:
         moments and variances from the ranges of the scores; unbounded otherwise.
     categories : tuple of (label, label)
         For a log odds ratio: the two categories of each attribute.
+    unit : float
+        What the quantity is measured in: the ranges of the scores, multiplied for a moment, divided
+        for a slope; 1 for a correlation or log odds ratio.
+    equal : tuple of str
+        Attributes whose scores are all equal, for which there is no correlation or slope.
     """
 
     kind: str
@@ -95,6 +106,8 @@ class Estimate:
     gap_error: float | None = None
     possible: tuple[float, float] = (-math.inf, math.inf)
     categories: tuple[tuple[Label, Label], ...] = ()
+    unit: float = 1.0
+    equal: tuple[str, ...] = ()
 
     @property
     def chosen(self) -> float | None:
@@ -171,17 +184,13 @@ class ReportedRelationships:
     def _scored(self) -> tuple[dict[str, FloatArray], list[str]]:
         return all_scores(self.domain, self.scores, self.domain.names)
 
-    @cached_property
-    def _centred(self) -> dict[str, FloatArray]:
-        """Scores about their mean over the categories.
+    def _from_first(self, names: Iterable[str]) -> dict[str, FloatArray]:
+        """Scores less that of the first category: nothing here depends on where they begin.
 
-        Nothing that is estimated here depends on where scores begin. But the indicators of
-        categories that a report of bits estimates need not add up to 1, and what they miss would
-        come with the size of the scores: years would have the variance of two thousand.
+        Years would be rounded as two thousand is, and equal scores are exactly 0.
         """
-        return {
-            name: scores - (scores / len(scores)).sum() for name, scores in self._scored[0].items()
-        }
+        with np.errstate(over="ignore"):  # what is used of it has a range that was checked
+            return {name: self._scored[0][name] - self._scored[0][name][0] for name in names}
 
     def assumptions(self, names: Sequence[str]) -> tuple[str, ...]:
         """Sentences on the scores of attributes that were not given."""
@@ -197,20 +206,26 @@ class ReportedRelationships:
         chosen = self._names(names, 2)
         kind = "covariance" if len(chosen) == 2 else "moment"
         # |E Π d_m| ≤ √(E d_1² · E Π d_m²) with |d_m| ≤ r_m and E d_m² ≤ r_m²/4 (Popoviciu).
-        largest = math.prod(self._range(name) for name in chosen) / 4
+        unit = self._unit(chosen)
         return self._estimate(
-            kind, chosen, lambda sample: sample.moment(chosen), possible=(-largest, largest)
+            kind,
+            chosen,
+            lambda sample: sample.moment(chosen),
+            possible=(-unit / 4, unit / 4),
+            unit=unit,
         )
 
     def variance(self, name: str) -> Estimate:
         """Variance of one attribute; the randomisation's own variance is taken off."""
         (chosen,) = self._names([name], 1)
+        unit = self._unit((chosen, chosen))
         return self._estimate(
             "variance",
             (chosen,),
             lambda sample: sample.second(chosen, chosen),
             VARIANCE,
-            possible=(0.0, self._range(chosen) ** 2 / 4),
+            possible=(0.0, unit / 4),
+            unit=unit,
         )
 
     def covariance(self, first: str, second: str) -> Estimate:
@@ -227,6 +242,7 @@ class ReportedRelationships:
                 sample.moment((a, b)), sample.second(a, a), sample.second(b, b)
             ),
             VARIANCE,
+            equal=self._equal((a, b)),
             possible=(-1.0, 1.0),
         )
 
@@ -239,7 +255,9 @@ class ReportedRelationships:
     ) -> Estimate:
         """Log odds ratio of two categories of each of two attributes.
 
-        ``ln [p(a, b) p(a', b') / (p(a, b') p(a', b))]``.
+        ``ln [p(a, b) p(a', b') / (p(a, b') p(a', b))]``. Under mechanisms that report sets of
+        categories the estimated indicators of an attribute are made to add up to 1, so that the
+        cells differ a little from those of `seepage.estimate`.
 
         Parameters
         ----------
@@ -263,6 +281,8 @@ class ReportedRelationships:
         """Least-squares slopes of an outcome on several predictors, with an intercept."""
         names = regression_names(self.domain, outcome, predictors)
         target, others = names[0], names[1:]
+        equal = self._equal(others)
+        unit = {name: 0.0 if equal else self._unit((target,), (name,)) for name in others}
         found = []
         for i, predictor in enumerate(others):
 
@@ -273,7 +293,15 @@ class ReportedRelationships:
                 return None if solved is None else solved[i]
 
             found.append(
-                self._estimate("slope", (target, predictor), term, SINGULAR, involved=names)
+                self._estimate(
+                    "slope",
+                    (target, predictor),
+                    term,
+                    SINGULAR,
+                    involved=names,
+                    unit=unit[predictor],
+                    equal=equal,
+                )
             )
         return tuple(found)
 
@@ -299,7 +327,32 @@ class ReportedRelationships:
 
     def _range(self, name: str) -> float:
         scores = self._scored[0][name]
-        return float(scores.max() - scores.min())
+        found = float(scores.max()) - float(scores.min())
+        if found and not NARROWEST <= found <= WIDEST:
+            msg = (
+                f"expected scores of column {name!r} whose range is 0, or from {NARROWEST:g} to "
+                f"{WIDEST:g}, got {found:g}"
+            )
+            raise InvalidInputError(msg)
+        return found
+
+    def _equal(self, names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(name for name in names if self._range(name) == 0)
+
+    def _unit(self, over: Sequence[str], under: Sequence[str] = ()) -> float:
+        """Product of the ranges of scores of some attributes, over that of others."""
+        ranges = {name: self._range(name) for name in (*over, *under)}
+        if not all(ranges[name] for name in over):
+            return 0.0
+        unit = math.prod(ranges[name] for name in over) / math.prod(ranges[n] for n in under)
+        if not SMALLEST <= unit <= LARGEST:
+            shown = ", ".join(f"{name!r} ({found:g})" for name, found in ranges.items())
+            msg = (
+                "expected ranges of scores whose product, or quotient for a slope, is from "
+                f"{SMALLEST:g} to {LARGEST:g}, got {unit:g} for {shown}"
+            )
+            raise InvalidInputError(msg)
+        return unit
 
     def _estimate(
         self,
@@ -310,17 +363,21 @@ class ReportedRelationships:
         *,
         involved: tuple[str, ...] | None = None,
         possible: tuple[float, float] = (-math.inf, math.inf),
+        unit: float = 1.0,
+        equal: tuple[str, ...] = (),
     ) -> Estimate:
-        sample = Sample.of(self.reports, involved or names, self._centred)
-        corrected: Term | None = compute(sample)
+        sample = Sample.of(self.reports, involved or names, self._from_first(involved or names))
+        if equal:
+            failure = f"A{equal_scores(equal)[1:]}."
+        corrected: Term | None = None if equal else compute(sample)
         plain = sample.uncorrected()
-        naive: Term | None = None if plain is None else compute(plain)
+        naive: Term | None = None if plain is None or equal else compute(plain)
         note = ("" if plain is not None else NO_UNCORRECTED) if corrected is not None else failure
         weights, n = sample.weights, sample.size
         value = error = low = high = raw = raw_error = gap = None
         if corrected is not None:
             value, error = corrected.value, _influence.standard_error(corrected, weights)
-            z = NormalDist().inv_cdf(0.5 + self.confidence / 2)
+            z = -NormalDist().inv_cdf((1 - self.confidence) / 2)
             low, high = value - z * error, value + z * error
             # A few units in the last place are rounding: two equal attributes have correlation 1.
             slack = 1e-9 * max(map(abs, possible)) if math.isfinite(possible[1]) else 0.0
@@ -335,7 +392,7 @@ class ReportedRelationships:
         found = Estimate(
             kind, names, value, error, low, high, raw, raw_error,
             None if error is None else error**2, None, "", float(self.confidence), n, note,
-            gap_error=gap, possible=possible,
+            gap_error=gap, possible=possible, unit=unit, equal=equal,
         )  # fmt: skip
         return recommended([found])[0]
 
@@ -375,6 +432,12 @@ def recommended(estimates: Sequence[Estimate]) -> list[Estimate]:
                 mse_uncorrected=compared.uncorrected_error**2 + compared.bias_squared,
             )
     return found
+
+
+def equal_scores(names: Sequence[str]) -> str:
+    """Why there is no correlation or slope, in words that continue a sentence."""
+    first, *others = map(repr, names)
+    return ", and ".join([f"all scores of {first} are equal", *(f"all of {x}" for x in others)])
 
 
 def checked_names(domain: Domain, names: Any, least: int) -> tuple[str, ...]:

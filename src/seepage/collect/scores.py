@@ -41,7 +41,10 @@ def default_scores(attribute: Attribute) -> tuple[FloatArray, str]:
     if len(given) < attribute.size:
         sentence = f"{sentence} {SPECIAL}"
     values = iter(given)
-    mean = math.fsum(given) / len(given)
+    try:
+        mean = math.fsum(given) / len(given)
+    except OverflowError:  # the sum alone is beyond every float
+        mean = math.fsum(value / len(given) for value in given)
     scores = [
         mean if label_key(label) in special else next(values) for label in attribute.categories
     ]
@@ -84,7 +87,10 @@ def all_scores(
 
 
 def _is_number(label: object) -> bool:
-    return isinstance(label, (int, float)) and math.isfinite(label)
+    try:
+        return isinstance(label, (int, float)) and math.isfinite(label)
+    except OverflowError:  # an integer beyond every float
+        return False
 
 
 def _middles(edges: Sequence[float]) -> list[float]:

@@ -12,7 +12,7 @@ from seepage.collect.collection import CollectionPlan
 from seepage.collect.correcting import CANNOT_TELL
 from seepage.collect.mechanism import TableMechanism
 from seepage.collect.moments import needed_size
-from seepage.collect.relationships import Estimate
+from seepage.collect.relationships import Estimate, equal_scores
 from seepage.errors import SeepageError
 
 MODERATE = 0.3
@@ -24,12 +24,15 @@ POWER = 0.8
 MANY_PAIRS = 60
 """From more pairs, so many evenly spaced ones are taken."""
 
+ROUNDING = 1e-12
+"""Share of its unit up to which an estimate is rounding: of equal records everything is known."""
+
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def threshold(count: int, confidence: float) -> float:
     """Standard errors beyond which one of `count` estimates is told from zero (Bonferroni)."""
-    return NormalDist().inv_cdf(1 - (1 - confidence) / (2 * max(1, count)))
+    return -NormalDist().inv_cdf((1 - confidence) / (2 * max(1, count)))
 
 
 def clear_ones(estimates: Sequence[Estimate]) -> list[Estimate]:
@@ -91,7 +94,9 @@ def rounded_up(number: float) -> int:
 
 def quantity(value: float, digits: int = 4) -> str:
     """A number of either sign as people write it: ``−0.41``, ``39,320``, ``2.1 × 10⁻⁷``."""
-    if math.isinf(value):
+    if math.isnan(value):
+        text = "nan"
+    elif math.isinf(value):
         text = "∞" if value > 0 else "-∞"
     elif value == 0 or 1e-4 <= abs(value) < 10**digits:
         text = f"{value:.{digits}g}"
@@ -104,13 +109,21 @@ def quantity(value: float, digits: int = 4) -> str:
     return text.replace("-", "−")
 
 
+def not_computed(estimates: Sequence[Estimate]) -> str:
+    """How many estimates do not exist whatever the number of records, and why; often empty."""
+    names = dict.fromkeys(name for item in estimates for name in item.equal)
+    count = sum(bool(item.equal) for item in estimates)
+    why = equal_scores(tuple(names)) if names else ""
+    return f"{count} of {len(estimates)} cannot be computed: {why}." if count else ""
+
+
 def which_values(both: Sequence[Estimate], count: int) -> str:
     """Which value to take of those of `count` estimates that have two, in one sentence."""
     n = len(both)
     taken = sum(item.recommended == "uncorrected" for item in both)
     unsure = sum(item.better == CANNOT_TELL for item in both)
     rest = "" if n == count else " with both values"
-    every = f"the relationship{rest}" if n == 1 else f"all {n} relationships{rest}"
+    every = {1: "the relationship", 2: "both relationships"}.get(n, f"all {n} relationships") + rest
     error = "is expected to have the smaller error"
     if taken == 0:
         advice = f"Correcting pays for {every}"
@@ -133,6 +146,8 @@ def which_values(both: Sequence[Estimate], count: int) -> str:
 def _clearness(item: Estimate) -> float:
     if item.estimate is None or item.standard_error is None:
         return -1.0
+    if abs(item.estimate) <= ROUNDING * item.unit:
+        return 0.0
     if item.standard_error == 0:
-        return math.inf if item.estimate else 0.0
+        return math.inf
     return abs(item.estimate) / item.standard_error

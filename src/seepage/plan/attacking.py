@@ -170,7 +170,7 @@ def attack_plan(
         If a parameter is outside its range, no reports of other attributes exist, or the training
         records have one value of the secret only.
     MissingDependencyError
-        If an attacker needs a package that is not installed, or cannot be imported.
+        If an attacker needs a package that is not installed, or cannot be used.
     SeepageError
         If the table or the plan cannot be used.
 
@@ -294,7 +294,7 @@ def _assumptions(
         found.append(SAMPLED.format(n=len(case.world.codes), members=members))
         if not installed():
             why = broken()
-            found.append(UNBOOSTED.format(why=f" (it cannot be imported: {why})" if why else ""))
+            found.append(UNBOOSTED.format(why=f" (it cannot be used: {why})" if why else ""))
     if LEARNERS & set(case.names):
         rows = len(case.learning) * case.copies
         found.append(LEARNING.format(n=rows, copies=case.copies))

@@ -27,7 +27,14 @@ from seepage.collect.mechanism import TableMechanism
 from seepage.collect.relationships import Estimate, ReportedRelationships, recommended
 from seepage.counts import PairCounts
 from seepage.errors import InvalidInputError
-from seepage.plan._clear import MODERATE, clear_ones, quantity, records_needed, which_values
+from seepage.plan._clear import (
+    MODERATE,
+    clear_ones,
+    not_computed,
+    quantity,
+    records_needed,
+    which_values,
+)
 from seepage.plan.estimating import name_of
 from seepage.plan.relationship_sources import (
     plan_of,
@@ -52,6 +59,10 @@ ANY_SCORES = (
 SINGLE = (
     "Limits are normal, by the delta method, and hold for each estimate by itself; with few "
     "records they are rough."
+)
+TOLD_ONE = (
+    "Told from zero: the limits exclude 0; such a statement holds with a probability of about "
+    "{level:g} %."
 )
 TOLD = (
     "Told from zero: limits adjusted for {count} relationships (Bonferroni) exclude 0; all such "
@@ -207,6 +218,11 @@ class RelationshipEstimates(Result):
         if all(item.estimate is None for item in self.estimates):
             can = "cannot" if count == 1 else "can"
             told = f"{every} {can} be corrected with {behind}: too few for these budgets."
+            never = not_computed(self.estimates)
+            if all(item.equal for item in self.estimates):
+                told = f"{every} {can} be computed: {never.partition(': ')[2]}"
+            elif never:
+                told = f"{told} {never}"
             return told[0].upper() + told[1:]
         found = self.clear
         if found:
@@ -244,7 +260,7 @@ class RelationshipEstimates(Result):
         single = sum(
             item.estimate is not None and item.uncorrected is None for item in self.estimates
         )
-        failed = sum(item.estimate is None for item in self.estimates)
+        failed = sum(item.estimate is None and not item.equal for item in self.estimates)
         beyond = sum(
             item.estimate is not None and not (item.recommended or item.is_possible)
             for item in self.estimates
@@ -256,6 +272,7 @@ class RelationshipEstimates(Result):
             said.append(f"For {single} of {count} there is no uncorrected value to compare with.")
         if failed:
             said.append(f"{failed} of {count} cannot be corrected: too few records.")
+        said += filter(None, [not_computed(self.estimates)])
         if beyond:
             values = (
                 "The corrected value" if count == 1 else f"{beyond} of {count} corrected values"
@@ -508,7 +525,9 @@ def estimate_relationships(
             *source.assumptions(sorted(used)),
             DESIGN,
             SINGLE,
-            TOLD.format(count=len(found), level=100 * source.confidence),
+            (TOLD_ONE if len(found) == 1 else TOLD).format(
+                count=len(found), level=100 * source.confidence
+            ),
             RECOMMENDED,
             *((SIMULATED,) if simulated else ()),
             *notes,

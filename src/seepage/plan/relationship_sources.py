@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -20,7 +20,7 @@ from seepage.errors import CapacityError, InvalidInputError
 from seepage.plan.estimating import are_batches, are_paths, count_into, name_of
 from seepage.plan.plan_sources import as_plan
 from seepage.plan.report_counts import are_counts
-from seepage.plan.reports_io import read_reports
+from seepage.plan.reports_io import joined, read_reports
 from seepage.tables.sources import repeated
 
 MANY = 40
@@ -94,7 +94,8 @@ def relationship_source(
 ) -> tuple[CollectedReports | Estimates, tuple[str, ...]]:
     """Return what relationships are estimated from, and sentences on how it was read.
 
-    Counts and batches are added up, other reports are kept as they are.
+    Counts, and batches of an iterator, are added up; other reports are kept as they are. Whether
+    they say what they are is counted of each file, as where tables are estimated.
 
     Parameters
     ----------
@@ -109,16 +110,15 @@ def relationship_source(
     SeepageError
         As `seepage.estimate`.
     """
-    if isinstance(reports, CollectedReports):
-        check_same_plan(plan, reports.plan)
-        return reports, _unchecked(reports.size if reports.simulated is None else 0)
-    if are_counts(reports) or are_batches(reports):
+    if are_counts(reports) or isinstance(reports, Iterator):
         empty = replace(for_relationships(plan, map(tuple, sets)), source=name_of(reports))
         counted = count_into(empty, reports)
         return counted, counted.doubts
-    read = read_reports(reports, plan)
-    unchecked = _unchecked(read.size if read.simulated is None else 0)
-    return read, (*unchecked, *(repeated(reports) if are_paths(reports) else ()))
+    several = (are_batches(reports) or are_paths(reports)) and bool(reports)
+    parts = [_read(one, plan) for one in (reports if several else [reports])]
+    unknown = sum(part.size for part in parts if part.simulated is None)
+    told = (UNCHECKED.format(records_in_words(unknown)),) if unknown else ()
+    return joined(parts), (*told, *(repeated(reports) if are_paths(reports) else ()))
 
 
 def was_simulated(reports: CollectedReports | Estimates) -> bool | None:
@@ -130,5 +130,8 @@ def was_simulated(reports: CollectedReports | Estimates) -> bool | None:
     return None if reports.sums.unknown else False
 
 
-def _unchecked(records: int) -> tuple[str, ...]:
-    return (UNCHECKED.format(records_in_words(records)),) if records else ()
+def _read(reports: Any, plan: CollectionPlan) -> CollectedReports:
+    if isinstance(reports, CollectedReports):
+        check_same_plan(plan, reports.plan)
+        return reports
+    return read_reports(reports, plan)

@@ -18,7 +18,7 @@ from seepage.collect.mechanism import TableMechanism
 from seepage.collect.records import PLAN_COLUMN, plan_mark, written_labels
 from seepage.collect.routes import SumKey
 from seepage.collect.sums import ReportSums
-from seepage.domain import Attribute
+from seepage.domain import Attribute, Label
 from seepage.errors import DomainError, InvalidInputError, TableError, did_you_mean
 from seepage.tables import CountedTable
 from seepage.tables.show import short
@@ -102,14 +102,35 @@ def _check_columns(counted: CountedTable, plan: CollectionPlan, name: str, inste
             )
             raise DomainError(msg)
         found = counted.domain[attribute.name]
-        # Reports are labels: edges would take labels that are numbers for values.
-        same = Attribute(attribute.name, attribute.categories, missing=attribute.missing)
-        if replace(found, other=None) != same:
+        if not _same(found, attribute):
+            bins = "" if found.edges is None else ", or bins that are not those of the plan by name"
             msg = (
-                f"expected the categories of the plan for {attribute.name!r}, got others in "
+                f"expected the categories of the plan for {attribute.name!r}, got others{bins} in "
                 f"{name}. {instead}"
             )
             raise DomainError(msg)
+
+
+def _same(found: Attribute, attribute: Attribute) -> bool:
+    """Whether what was counted as a category is a report of it.
+
+    Reports are labels. Edges take numbers for values, so that they may be there only where no
+    label of a bin is one.
+    """
+    if found.edges is not None:
+        return found == attribute and not any(map(_is_number, attribute.intervals))
+    plain = Attribute(attribute.name, attribute.categories, missing=attribute.missing)
+    return replace(found, other=None) == plain
+
+
+def _is_number(label: Label) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return False
+    except OverflowError:  # an integer beyond every float
+        return True
+    return True
 
 
 def _origin(counted: CountedTable, plan: CollectionPlan, name: str) -> tuple[int, int]:

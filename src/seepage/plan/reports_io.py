@@ -204,7 +204,7 @@ def read_reports(source: Any, plan: CollectionPlan | str | Path) -> CollectedRep
         )
         raise InvalidInputError(msg)
     if isinstance(source, (list, tuple)) and _is_mixed(source):
-        return _joined([read_reports(path, chosen) for path in source])
+        return joined([read_reports(path, chosen) for path in source])
     simulated = _check_metadata(source, chosen)
     if _is_records(source):
         source = _columns_of_records(source)
@@ -287,8 +287,10 @@ def _is_mixed(paths: Sequence[Any]) -> bool:
     return len({is_text(Path(path)) for path in paths}) > 1
 
 
-def _joined(parts: Sequence[CollectedReports]) -> CollectedReports:
-    """Reports of several files as one collection."""
+def joined(parts: Sequence[CollectedReports]) -> CollectedReports:
+    """Reports of one plan as one collection, at least one."""
+    if len(parts) == 1:
+        return parts[0]
     values = tuple(np.concatenate(each) for each in zip(*(p.values for p in parts), strict=True))
     views = [part.view for part in parts if part.view is not None]
     view = freeze(np.concatenate(views)) if views else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -118,7 +119,8 @@ def reach(result: AnyEstimates) -> str:
     """
     raws = [as_raw(table) for table in result.tables]
     cells = sum(raw.values.size for raw in raws)
-    level = 1 - (1 - result.confidence) / cells
+    beyond = (1 - result.confidence) / cells
+    level = min(1 - beyond, math.nextafter(1.0, 0.0))  # as it may be rounded to 1
     clear = sum(int((raw.interval(level)[0] > 0).sum()) for raw in raws)
     only = "The one cell" if cells == 1 else f"{clear:,} of {cells:,} cells"
     if cells == 1:
@@ -133,7 +135,7 @@ def reach(result: AnyEstimates) -> str:
         return f"{found}."
     share = 1 / float(np.median([raw.values.size for raw in raws]))
     behind_it = float(np.median([raw.records for raw in raws]))
-    errors = NormalDist().inv_cdf(0.5 + level / 2)
+    errors = -NormalDist().inv_cdf(beyond / 2)
     needed = rounded_up(behind_it * (errors * error / share) ** 2)
     if needed <= behind_it:  # shares differ, and the small ones are beyond any such number
         return f"{found}."

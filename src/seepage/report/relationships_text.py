@@ -109,8 +109,9 @@ class EstimatesText:
 def _about(result: RetentionTable) -> str:
     of = f"{printable(result.source)}: " if result.source else ""
     count = len(result.relationships)
+    several = "relationship" if count == 1 else "relationships"
     orders = ", ".join(map(str, result.orders))
-    return f"{of}{len(result.sizes)} attributes, {count} relationships of order {orders}"
+    return f"{of}{len(result.sizes)} attributes, {count} {several} of order {orders}"
 
 
 def _retentions(result: RetentionTable, width: int, top: int) -> Iterable[Text]:
