@@ -14,7 +14,8 @@ import pytest
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
 STALLING = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever started the tests
 from seepage import cli
 real = {owner}.{name}
 calls = []

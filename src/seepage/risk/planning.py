@@ -152,7 +152,7 @@ def minimum_detectable_effect(
     if wanted == 1 and level.alpha < 1:  # of no smaller one it is certain, though it may round to 1
         found = cap if reaches(best, wanted) else None
     else:
-        coarse = best.simulated or best.error > 0
+        coarse = best.simulated or (isinstance(design, TwoProportions) and best.error > 0)
         found = least(lambda x: reaches(at(x), wanted), coarse=coarse)
     if found is None:
         msg = (
